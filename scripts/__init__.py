@@ -1,0 +1,1 @@
+"""Development tools of the project; nothing here is installed with the package."""

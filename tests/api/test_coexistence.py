@@ -1,0 +1,29 @@
+"""The emulator and the official client share one process, whoever comes first.
+
+With ordinary generated modules the second import raises `TypeError: duplicate symbol`.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+OURS = "from emulator.api import health, http, iam, pool, pubsub, rpc, schema, wkt"
+THEIRS = "from google.cloud import pubsub_v1\nfrom google.pubsub_v1.types import PubsubMessage"
+EXCHANGE = """
+theirs = PubsubMessage(data=b"x", attributes={"a": "b"}, ordering_key="k")
+theirs.publish_time = {"seconds": 12}
+ours = pubsub.PubsubMessage.FromString(PubsubMessage.serialize(theirs))
+assert (ours.data, dict(ours.attributes), ours.ordering_key) == (b"x", {"a": "b"}, "k")
+assert type(ours.publish_time) is wkt.Timestamp and ours.publish_time.seconds == 12
+assert PubsubMessage.deserialize(ours.SerializeToString()) == theirs
+assert type(ours).DESCRIPTOR is not PubsubMessage.pb().DESCRIPTOR
+method = pool.service("google.pubsub.v1.Publisher").methods_by_name["Publish"]
+assert type(pool.http_rule(method)) is http.HttpRule
+"""
+
+
+@pytest.mark.parametrize("imports", [(OURS, THEIRS), (THEIRS, OURS)], ids=["first", "second"])
+def test_imports_in_either_order(imports: tuple[str, str]) -> None:
+    program = "\n".join((*imports, EXCHANGE))
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

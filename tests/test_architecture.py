@@ -1,0 +1,181 @@
+"""Rules about the code itself: who may import whom, what the engine may touch, and tidiness."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LOWER_ROOMS: dict[str, set[str]] = {
+    "api": set(),
+    "engine": {"api"},
+    "service": {"api", "engine"},
+    "storage": {"api", "engine", "service"},
+    "config": {"api", "engine", "service"},
+    "transport": {"api", "engine", "service"},
+    "console": {"api", "engine", "service"},
+    "control": {"api", "engine", "service"},
+    "server": {"api", "engine", "service", "storage", "config", "transport", "console", "control"},
+    "cli": {"api", "config", "server"},
+    "testing": {"api", "config", "server"},
+    "__main__": {"cli"},
+}
+"""Room -> the rooms it may import; every other import inside the package goes upward."""
+
+ENGINE_FORBIDDEN = {
+    "aiohttp", "asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os",
+    "random", "secrets", "select", "signal", "socket", "ssl", "subprocess", "threading", "time",
+    "urllib", "uuid", "uvloop",
+}  # fmt: skip
+CLOCK_CALLS = {"now", "utcnow", "today", "GetCurrentTime"}
+
+LONGEST_FUNCTION_LINES = 70
+LONGEST_LINE_COLUMNS = 100
+REMINDERS = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+# The package's own file stands above all rooms: it hands out the name `Emulator`.
+ROOMS = [path for path in python_files("emulator") if path != ROOT / "emulator" / "__init__.py"]
+ALL_CODE = python_files("emulator", "scripts", "tests")
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """Yield the absolute dotted name of everything imported anywhere in a module of `package`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join((*parents, node.module or "")) if node.level else node.module
+            yield from (f"{base}.{alias.name}".replace("..", ".") for alias in node.names)
+
+
+def import_breaches(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    """Return the imports of `module` (its dotted name) that its room may not make."""
+    room = module.split(".")[1]
+    package = module if is_package else module.rpartition(".")[0]
+    breaches = []
+    for name in imported(ast.parse(source), package):
+        parts = name.split(".")
+        if parts[0] != "emulator" or name == "emulator.__version__":
+            continue
+        target = parts[1] if len(parts) > 1 else "emulator itself"
+        is_internal = any(part.startswith("_") and part != "__init__" for part in parts[2:])
+        if target != room and (target not in LOWER_ROOMS[room] or is_internal):
+            breaches.append(name)
+    return breaches
+
+
+def impurities(source: str) -> list[str]:
+    """Return what an engine module does that depends on more than its arguments."""
+    tree = ast.parse(source)
+    found = [name for name in imported(tree, "") if name.split(".")[0] in ENGINE_FORBIDDEN]
+    found += [
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in CLOCK_CALLS
+        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+    ]
+    return found
+
+
+def long_functions(source: str) -> list[str]:
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION_LINES
+    ]
+
+
+@pytest.mark.parametrize("path", ROOMS, ids=relative)
+def test_knowledge_flows_one_way(path: Path) -> None:
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    is_package = path.name == "__init__.py"
+    assert import_breaches(path.read_text(), module, is_package=is_package) == []
+
+
+@pytest.mark.parametrize("path", python_files("emulator/engine"), ids=relative)
+def test_the_engine_is_pure(path: Path) -> None:
+    assert impurities(path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", ALL_CODE, ids=relative)
+def test_the_code_is_tidy(path: Path) -> None:
+    source = path.read_text()
+    assert long_functions(source) == []
+    lines = source.splitlines()
+    assert [line for line in lines if len(line) > LONGEST_LINE_COLUMNS] == []
+    assert [line for line in lines if REMINDERS.search(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("emulator.engine.lease", "from emulator.service import faults"),
+        ("emulator.engine.lease", "def late():\n    import emulator.transport.port"),
+        ("emulator.service.core", "from emulator.engine import _private"),
+        ("emulator.service.core", "from ..transport import port"),
+        ("emulator.service.core", "from .. import server"),
+        ("emulator.transport.rest", "from emulator.control import clock"),
+        ("emulator.cli.main", "from emulator.testing import Emulator"),
+        ("emulator.server", "from emulator.cli import main"),
+        ("emulator.api.pool", "from emulator import Emulator"),
+        ("emulator.service.core", "import emulator"),
+    ],
+)
+def test_an_upward_import_is_found(module: str, source: str) -> None:
+    assert len(import_breaches(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("emulator.engine.lease", "from emulator.api import pubsub"),
+        ("emulator.engine.lease", "from . import backlog, _heap"),
+        ("emulator.service.core", "from ..engine import lease"),
+        ("emulator.cli.main", "from emulator import __version__, server"),
+        ("emulator.server", "from emulator.transport import port\nimport asyncio"),
+    ],
+)
+def test_a_downward_import_is_allowed(module: str, source: str) -> None:
+    assert import_breaches(source, module) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "from os import environ",
+        "import asyncio.events",
+        "def f():\n    from random import choice",
+        "from datetime import datetime\nx = datetime.now()",
+        "import datetime\nx = datetime.datetime.utcnow()",
+        "stamp.GetCurrentTime()",
+    ],
+)
+def test_an_impurity_is_found(source: str) -> None:
+    assert len(impurities(source)) == 1
+
+
+def test_pure_code_is_allowed() -> None:
+    source = "from datetime import timedelta\nimport heapq\nnow = 3\nlater = self.now + now\n"
+    assert impurities(source) == []
+
+
+def test_a_long_function_is_found() -> None:
+    body = "    pass\n" * LONGEST_FUNCTION_LINES
+    assert long_functions(f"def f():\n{body}") == ["f"]
+    assert long_functions(f"def f():\n{body.removesuffix('    pass' + chr(10))}") == []
