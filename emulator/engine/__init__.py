@@ -1,0 +1,1 @@
+"""The rules of Pub/Sub: a pure state machine without clock, socket, thread or chance."""

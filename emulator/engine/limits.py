@@ -1,0 +1,53 @@
+"""Every limit of the service, with the rule it comes from.
+
+Both profiles hold all of these (GEN-02). Sizes are decimal where the service's texts are decimal
+(PUB-30); durations are in the unit that ends the name.
+"""
+
+MESSAGES_PER_PUBLISH = 1_000  # PUB-20
+PUBLISH_REQUEST_BYTES = 10_000_000  # PUB-21
+ATTRIBUTES_PER_MESSAGE = 100  # PUB-24
+ATTRIBUTE_KEY_BYTES = 256  # PUB-25
+ATTRIBUTE_VALUE_BYTES = 1_024  # PUB-26
+ORDERING_KEY_BYTES = 1_024  # PUB-27
+
+#: The only keys that begin with "goog" a publisher may set: those that client libraries set
+#: (PUB-29).
+CLIENT_ATTRIBUTE_KEYS = frozenset(
+    {
+        "googclient_traceparent",
+        "googclient_tracestate",
+        "googclient_OpenCensusTraceContextKey",
+        "googclient_OpenCensusTagContextKey",
+        "googclient_OpenTelemetrySpanContext",
+    }
+)
+
+ACK_DEADLINE_MIN_S = 10  # SUB-04
+ACK_DEADLINE_MAX_S = 600  # SUB-04, DLV-21
+ACK_DEADLINE_DEFAULT_S = 10  # SUB-04
+ACK_DEADLINE_CLOUD_STORAGE_S = 300  # GCS-07
+ACK_REQUEST_BYTES = 524_288  # DLV-27
+
+PULL_MESSAGES = 1_000  # PUL-01, STR-09
+RESPONSE_BYTES = (
+    10_000_000  # STR-09: a response stays below this unless one message alone is larger
+)
+
+RETENTION_MIN_S = 600  # SUB-05, TOP-04
+RETENTION_MAX_S = 2_678_400  # SUB-05, TOP-04
+RETENTION_DEFAULT_S = 604_800  # SUB-05
+EXPIRATION_MIN_S = 86_400  # SUB-07
+EXPIRATION_DEFAULT_S = 2_678_400  # SUB-07
+
+LABELS = 64  # LBL-01
+LABEL_KEY_CHARACTERS = 63  # LBL-01
+LABEL_VALUE_CHARACTERS = 63  # LBL-01
+LABEL_BYTES = 128  # LBL-01: of a key, and of a value
+
+PAGE_SIZE_MAX = 1_000  # LST-02
+PAGE_SIZE_DEFAULT = 100  # LST-02: the server's choice
+
+TOPICS_PER_PROJECT = 10_000  # QUO-01
+SUBSCRIPTIONS_PER_PROJECT = 10_000  # QUO-01
+SUBSCRIPTIONS_PER_TOPIC = 10_000  # QUO-01, NAM-03

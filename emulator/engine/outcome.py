@@ -1,0 +1,30 @@
+"""What an operation of the engine gives back: its value, and what the world must now be told."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+from emulator.engine.errors import PubsubError
+
+Value = TypeVar("Value")
+
+
+class Available(NamedTuple):
+    """Messages of this subscription may be waiting: whoever waits for them should try to lease."""
+
+    subscription: str
+
+
+class Ended(NamedTuple):
+    """This subscription takes no more consumers: all that wait on it must be told `error`."""
+
+    subscription: str
+    error: PubsubError
+
+
+Effect = Available | Ended
+
+
+class Outcome(NamedTuple, Generic[Value]):
+    value: Value
+    effects: tuple[Effect, ...] = ()

@@ -1,0 +1,92 @@
+"""Administration of subscriptions (SUB-*, LST-*)."""
+
+from __future__ import annotations
+
+from emulator.api import pubsub
+from emulator.engine import errors, limits, names, subscription
+from emulator.engine.ack_ids import AckIdMint
+from emulator.engine.backlog import Backlog
+from emulator.engine.outcome import Available, Ended, Outcome
+from emulator.engine.topic import Topic
+from emulator.engine.world import World
+
+
+class Subscriptions:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def create(self, given: pubsub.Subscription, *, now: int) -> Outcome[pubsub.Subscription]:
+        """Create a subscription and return it; one without a name gets one (NAM-19)."""
+        world = self._world
+        topic_project = names.check(given.topic, names.TOPICS)
+        name = given.name or self._new_name(topic_project)
+        project = world.project(names.check(name, names.SUBSCRIPTIONS))
+        if name in world.subscriptions:
+            raise errors.already_exists(name)  # SUB-02: before the topic is looked for
+        topic = world.topic(given.topic)
+        resource = subscription.complete(given)
+        resource.name = name
+        self._check_quotas(project.id, topic)
+        world.generation += 1
+        mint = AckIdMint(name, world.nonce, world.generation)
+        backlog = Backlog(topic.log, mint, project.leases, Available(name))
+        made = subscription.Subscription(resource, backlog)
+        world.subscriptions[name] = made
+        topic.attach(made)
+        return Outcome(_copy(resource))
+
+    def _new_name(self, project: str) -> str:
+        number = self._world.generation
+        while True:
+            number += 1
+            name = f"projects/{project}/subscriptions/subscription-{number}"
+            if name not in self._world.subscriptions:
+                return name
+
+    def _check_quotas(self, project: str, topic: Topic) -> None:
+        errors.check_quota(
+            "subscriptions-per-topic", len(topic.subscriptions), limits.SUBSCRIPTIONS_PER_TOPIC
+        )
+        if len(self._world.subscriptions) >= limits.SUBSCRIPTIONS_PER_PROJECT:
+            prefix = f"projects/{project}/"
+            count = sum(name.startswith(prefix) for name in self._world.subscriptions)
+            limit = limits.SUBSCRIPTIONS_PER_PROJECT
+            errors.check_quota("subscriptions-per-project", count, limit)
+
+    def get(self, name: str, *, now: int) -> Outcome[pubsub.Subscription]:
+        """Return a subscription."""
+        return Outcome(_copy(self._world.subscription(name).resource))
+
+    def delete(self, name: str, *, now: int) -> Outcome[None]:
+        """Delete a subscription; its backlog is gone at once (SUB-20)."""
+        world = self._world
+        found = world.subscription(name)
+        del world.subscriptions[name]
+        topic = world.topics.get(found.resource.topic)
+        if topic is not None:
+            topic.detach(found)
+        backlog = found.backlog
+        backlog.close()
+        world.project(names.project_of(name)).chores.extend((backlog, backlog.log))
+        return Outcome(None, (Ended(name, errors.not_found(name)),))
+
+    def list(
+        self, project: str, page_size: int, page_token: str, *, now: int
+    ) -> Outcome[tuple[list[pubsub.Subscription], str]]:
+        """Return a page of `projects/{project}`'s subscriptions and the next token (LST-07)."""
+        self._world.check_allowed(names.check_project(project))
+        prefix = f"{project}/subscriptions/"
+        found, token = self._world.pager.page(
+            (name for name in self._world.subscriptions if name.startswith(prefix)),
+            prefix,
+            page_size,
+            page_token,
+        )
+        subscriptions = self._world.subscriptions
+        return Outcome(([_copy(subscriptions[name].resource) for name in found], token))
+
+
+def _copy(resource: pubsub.Subscription) -> pubsub.Subscription:
+    copy = pubsub.Subscription()
+    copy.CopyFrom(resource)
+    return copy

@@ -1,0 +1,63 @@
+"""A topic: its resource, its message log, and who is attached to it."""
+
+from __future__ import annotations
+
+import re
+
+from emulator.api import pubsub
+from emulator.engine import errors, labels
+from emulator.engine.message_log import MessageLog
+from emulator.engine.outcome import Available
+from emulator.engine.subscription import Subscription
+
+_KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
+
+
+class Topic:
+    __slots__ = ("last_publish_time_us", "log", "resource", "subscriptions", "wake")
+
+    def __init__(self, resource: pubsub.Topic) -> None:
+        self.resource = resource
+        self.log = MessageLog()
+        self.subscriptions: dict[str, Subscription] = {}
+        self.last_publish_time_us = 0
+        self.wake: tuple[Available, ...] = ()  # the effects of a publish
+
+    @property
+    def name(self) -> str:
+        return self.resource.name
+
+    def attach(self, subscription: Subscription) -> None:
+        self.subscriptions[subscription.name] = subscription
+        self.wake = (*self.wake, subscription.backlog.wake)
+
+    def detach(self, subscription: Subscription) -> None:
+        del self.subscriptions[subscription.name]
+        self.wake = tuple(s.backlog.wake for s in self.subscriptions.values())
+
+    def __repr__(self) -> str:
+        return f"<Topic {self.name}, {len(self.subscriptions)} subscriptions, {self.log!r}>"
+
+
+def complete(given: pubsub.Topic) -> pubsub.Topic:
+    """Return the resource that creating `given` makes; raise INVALID_ARGUMENT for bad values."""
+    check(given)
+    resource = pubsub.Topic()
+    resource.CopyFrom(given)
+    resource.ClearField("tags")  # TAG-01: input only
+    resource.ClearField("satisfies_pzs")  # TOP-08: output only
+    resource.ClearField("state")
+    if resource.HasField("ingestion_data_source_settings"):
+        resource.state = pubsub.Topic.State.ACTIVE  # TOP-02, ING-04
+    return resource
+
+
+def check(given: pubsub.Topic) -> None:
+    """Raise INVALID_ARGUMENT if a value of `given` is not one that a topic can have."""
+    labels.check(given.labels)
+    policy = given.message_storage_policy
+    if given.HasField("message_storage_policy") and not policy.allowed_persistence_regions:
+        # TOP-05; the text is ours.
+        raise errors.invalid_argument("message_storage_policy.allowed_persistence_regions")
+    if given.kms_key_name and not _KMS_KEY.fullmatch(given.kms_key_name):
+        raise errors.invalid_argument("kms_key_name")  # TOP-06; the text is ours

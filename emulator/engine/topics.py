@@ -1,0 +1,69 @@
+"""Administration of topics (TOP-*, LST-*)."""
+
+from __future__ import annotations
+
+import builtins
+
+from emulator.api import pubsub
+from emulator.engine import errors, limits, names, topic
+from emulator.engine.outcome import Outcome
+from emulator.engine.world import World
+
+
+class Topics:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def create(self, given: pubsub.Topic, *, now: int) -> Outcome[pubsub.Topic]:
+        """Create a topic and return it (TOP-01)."""
+        world = self._world
+        project = world.project(names.check(given.name, names.TOPICS))
+        if given.name in world.topics:
+            raise errors.already_exists(given.name)
+        resource = topic.complete(given)
+        prefix = f"projects/{project.id}/"
+        if len(world.topics) >= limits.TOPICS_PER_PROJECT:
+            count = sum(name.startswith(prefix) for name in world.topics)
+            errors.check_quota("topics-per-project", count, limits.TOPICS_PER_PROJECT)
+        world.topics[given.name] = topic.Topic(resource)
+        return Outcome(_copy(resource))
+
+    def get(self, name: str, *, now: int) -> Outcome[pubsub.Topic]:
+        """Return a topic."""
+        return Outcome(_copy(self._world.topic(name).resource))
+
+    def delete(self, name: str, *, now: int) -> Outcome[None]:
+        """Delete a topic; its subscriptions stay, with their backlogs (TOP-11)."""
+        found = self._world.topic(name)
+        del self._world.topics[name]
+        for subscription in found.subscriptions.values():
+            subscription.resource.topic = names.DELETED_TOPIC
+        return Outcome(None)
+
+    def list(
+        self, project: str, page_size: int, page_token: str, *, now: int
+    ) -> Outcome[tuple[list[pubsub.Topic], str]]:
+        """Return a page of `projects/{project}`'s topics and the next token (LST-07)."""
+        self._world.check_allowed(names.check_project(project))
+        prefix = f"{project}/topics/"
+        found, token = self._world.pager.page(
+            (name for name in self._world.topics if name.startswith(prefix)),
+            prefix,
+            page_size,
+            page_token,
+        )
+        return Outcome(([_copy(self._world.topics[name].resource) for name in found], token))
+
+    def list_subscriptions(
+        self, name: str, page_size: int, page_token: str, *, now: int
+    ) -> Outcome[tuple[builtins.list[str], str]]:
+        """Return a page of the names of a topic's subscriptions and the next token (LST-06)."""
+        attached = self._world.topic(name).subscriptions
+        scope = f"{name}/subscriptions"
+        return Outcome(self._world.pager.page(attached, scope, page_size, page_token))
+
+
+def _copy(resource: pubsub.Topic) -> pubsub.Topic:
+    copy = pubsub.Topic()
+    copy.CopyFrom(resource)
+    return copy

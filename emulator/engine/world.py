@@ -1,0 +1,94 @@
+"""All that an engine knows: projects, topics, subscriptions, and how they are found."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from emulator.engine import errors, names
+from emulator.engine.lease_heap import LeaseHeap
+from emulator.engine.paging import Pager
+from emulator.engine.subscription import Subscription
+from emulator.engine.topic import Topic
+
+
+class Chore(Protocol):
+    """Memory that nobody needs any more and that is given back in slices."""
+
+    def reclaim(self, budget: int) -> int:
+        """Free up to `budget` pieces; return how many, less than `budget` when all are gone."""
+        ...
+
+
+class Project:
+    """What runs on one project's time: the leases of its subscriptions, and its chores."""
+
+    __slots__ = ("chores", "id", "leases")
+
+    def __init__(self, project_id: str) -> None:
+        self.id = project_id
+        self.leases = LeaseHeap()
+        self.chores: deque[Chore] = deque()
+
+    def do_chores(self, budget: int) -> int:
+        """Free memory; return what is left of the budget."""
+        while self.chores and budget > 0:
+            freed = self.chores[0].reclaim(budget)
+            if freed < budget:
+                self.chores.popleft()
+            budget -= freed
+        return max(budget, 0)
+
+    def __repr__(self) -> str:
+        return f"<Project {self.id}, {self.leases!r}, {len(self.chores)} chores>"
+
+
+class World:
+    """`nonce` tells this world's ack ids and page tokens from those of any other."""
+
+    def __init__(self, nonce: bytes, allowed_projects: frozenset[str] | None) -> None:
+        self.nonce = nonce
+        self.pager = Pager(nonce)
+        self.allowed_projects = allowed_projects
+        self.projects: dict[str, Project] = {}
+        self.topics: dict[str, Topic] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self.generation = 0  # counts the subscriptions ever made
+
+    def project(self, project_id: str) -> Project:
+        """The project, which appears on first use; ERR-05 if it may not (NAM-16)."""
+        project = self.projects.get(project_id)
+        if project is None:
+            self.check_allowed(project_id)
+            project = self.projects[project_id] = Project(project_id)
+        return project
+
+    def check_allowed(self, project_id: str) -> None:
+        """Raise ERR-05 for a project outside the allow-list."""
+        if self.allowed_projects is not None and project_id not in self.allowed_projects:
+            raise errors.unknown_project(project_id)
+
+    def topic(self, name: str) -> Topic:
+        """The topic; ERR-01, ERR-05 or ERR-02 if there is none."""
+        topic = self.topics.get(name)
+        if topic is None:
+            # A name that was found needs no check, so the frequent path has none (NAM-15).
+            self.check_allowed(names.check(name, names.TOPICS))
+            raise errors.not_found(name)
+        return topic
+
+    def subscription(self, name: str) -> Subscription:
+        """The subscription; ERR-01, ERR-05 or ERR-02 if there is none."""
+        subscription = self.subscriptions.get(name)
+        if subscription is None:
+            self.check_allowed(names.check(name, names.SUBSCRIPTIONS))
+            raise errors.not_found(name)
+        return subscription
+
+    def check_subscription_name(self, name: str) -> None:
+        """Raise ERR-01 for a name that no subscription can have."""
+        if name not in self.subscriptions:
+            names.check(name, names.SUBSCRIPTIONS)
+
+    def __repr__(self) -> str:
+        return f"<World of {len(self.topics)} topics, {len(self.subscriptions)} subscriptions>"

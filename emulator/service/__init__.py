@@ -1,0 +1,1 @@
+"""What the server does around the engine: time, waiting, and one implementation of every RPC."""

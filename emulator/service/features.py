@@ -1,0 +1,115 @@
+"""What this emulator does not do: what it refuses, and what it only stores.
+
+A feature that were accepted and then not honoured would let a test pass that fails against the
+service. So whatever is not built is refused by name when a client asks for it; the rest of this
+page is what has no effect on messages here and is therefore stored and shown, with a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from emulator.engine.errors import Unimplemented
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+log = logging.getLogger("emulator")
+
+
+class Feature(NamedTuple):
+    """`where` is a resource's or service's full name, `what` a field path or a method."""
+
+    where: str
+    what: str
+    name: str
+
+
+_PUBLISHER = "google.pubsub.v1.Publisher"
+_SUBSCRIBER = "google.pubsub.v1.Subscriber"
+_SCHEMAS = "google.pubsub.v1.SchemaService"
+_POLICIES = "google.iam.v1.IAMPolicy"
+_TOPIC = "google.pubsub.v1.Topic"
+_SUBSCRIPTION = "google.pubsub.v1.Subscription"
+
+#: Everything that is refused with UNIMPLEMENTED, when it is called or set.
+REFUSED = (
+    Feature(_PUBLISHER, "UpdateTopic", "updating topics"),
+    Feature(_PUBLISHER, "DetachSubscription", "detaching subscriptions"),
+    Feature(_PUBLISHER, "ListTopicSnapshots", "snapshots"),
+    Feature(_SUBSCRIBER, "UpdateSubscription", "updating subscriptions"),
+    Feature(_SUBSCRIBER, "StreamingPull", "streaming pull"),
+    Feature(_SUBSCRIBER, "ModifyPushConfig", "push delivery"),
+    Feature(_SUBSCRIBER, "GetSnapshot", "snapshots"),
+    Feature(_SUBSCRIBER, "ListSnapshots", "snapshots"),
+    Feature(_SUBSCRIBER, "CreateSnapshot", "snapshots"),
+    Feature(_SUBSCRIBER, "UpdateSnapshot", "snapshots"),
+    Feature(_SUBSCRIBER, "DeleteSnapshot", "snapshots"),
+    Feature(_SUBSCRIBER, "Seek", "seek"),
+    Feature(_SCHEMAS, "CreateSchema", "schemas"),
+    Feature(_SCHEMAS, "GetSchema", "schemas"),
+    Feature(_SCHEMAS, "ListSchemas", "schemas"),
+    Feature(_SCHEMAS, "ListSchemaRevisions", "schemas"),
+    Feature(_SCHEMAS, "CommitSchema", "schemas"),
+    Feature(_SCHEMAS, "RollbackSchema", "schemas"),
+    Feature(_SCHEMAS, "DeleteSchemaRevision", "schemas"),
+    Feature(_SCHEMAS, "DeleteSchema", "schemas"),
+    Feature(_SCHEMAS, "ValidateSchema", "schemas"),
+    Feature(_SCHEMAS, "ValidateMessage", "schemas"),
+    Feature(_POLICIES, "SetIamPolicy", "IAM policies"),
+    Feature(_POLICIES, "GetIamPolicy", "IAM policies"),
+    Feature(_POLICIES, "TestIamPermissions", "IAM policies"),
+    Feature(_TOPIC, "message_retention_duration", "topic retention"),
+    Feature(_TOPIC, "schema_settings", "schemas on topics"),
+    Feature(_SUBSCRIPTION, "filter", "filters"),
+    Feature(_SUBSCRIPTION, "enable_message_ordering", "message ordering"),
+    Feature(_SUBSCRIPTION, "enable_exactly_once_delivery", "exactly-once delivery"),
+    Feature(_SUBSCRIPTION, "retry_policy", "retry policies"),
+    Feature(_SUBSCRIPTION, "dead_letter_policy", "dead-letter policies"),
+    Feature(_SUBSCRIPTION, "push_config.push_endpoint", "push delivery"),
+    Feature(_SUBSCRIPTION, "retain_acked_messages", "retaining acked messages"),
+)
+
+#: What is stored and shown, and changes nothing else.
+STORED = (
+    Feature(_TOPIC, "kms_key_name", "encryption keys"),
+    Feature(_TOPIC, "message_storage_policy", "storage policies"),
+    Feature(_TOPIC, "ingestion_data_source_settings", "ingestion"),
+    Feature(_TOPIC, "message_transforms", "message transforms"),
+    Feature(_TOPIC, "tags", "tags"),
+    Feature(_SUBSCRIPTION, "bigquery_config", "BigQuery export"),
+    Feature(_SUBSCRIPTION, "bigtable_config", "Bigtable export"),
+    Feature(_SUBSCRIPTION, "cloud_storage_config", "Cloud Storage export"),
+    Feature(_SUBSCRIPTION, "message_transforms", "message transforms"),
+    Feature(_SUBSCRIPTION, "tags", "tags"),
+)
+
+
+def refusal(feature: Feature) -> Unimplemented:
+    """The error that names the feature."""
+    return Unimplemented(
+        f"This emulator does not support {feature.name} yet ({feature.where}.{feature.what})."
+    )
+
+
+def check(resource: Message) -> None:
+    """Refuse a resource that sets a field of `REFUSED`; log a line for each of `STORED`."""
+    where = resource.DESCRIPTOR.full_name
+    for feature in REFUSED:
+        if feature.where == where and _is_set(resource, feature.what):
+            raise refusal(feature)
+    for feature in STORED:
+        if feature.where == where and _is_set(resource, feature.what):
+            log.warning(
+                "%s: %s is stored and shown, but has no effect here.",
+                getattr(resource, "name", ""),
+                feature.what,
+            )
+
+
+def _is_set(message: Message, path: str) -> bool:
+    first, _, rest = path.partition(".")
+    if not any(field.name == first for field, _ in message.ListFields()):
+        return False
+    return _is_set(getattr(message, first), rest) if rest else True

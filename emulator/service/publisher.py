@@ -1,0 +1,53 @@
+"""The Publisher service: one method an RPC, for every transport."""
+
+from __future__ import annotations
+
+from emulator.api import pubsub
+from emulator.api.wkt import Empty
+from emulator.service import features
+from emulator.service.call import Call
+from emulator.service.core import Core
+
+
+class Publisher:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def create_topic(self, request: pubsub.Topic, call: Call) -> pubsub.Topic:
+        features.check(request)
+        core = self._core
+        outcome = core.engine.topics.create(request, now=core.now(request.name))
+        return core.settle(request.name, outcome)
+
+    def publish(self, request: pubsub.PublishRequest, call: Call) -> pubsub.PublishResponse:
+        core, topic = self._core, request.topic
+        outcome = core.engine.publish(request, call.encoded, now=core.now(topic))
+        return pubsub.PublishResponse(message_ids=core.settle(topic, outcome))
+
+    def get_topic(self, request: pubsub.GetTopicRequest, call: Call) -> pubsub.Topic:
+        core = self._core
+        return core.engine.topics.get(request.topic, now=core.now(request.topic)).value
+
+    def list_topics(
+        self, request: pubsub.ListTopicsRequest, call: Call
+    ) -> pubsub.ListTopicsResponse:
+        core = self._core
+        topics, token = core.engine.topics.list(
+            request.project, request.page_size, request.page_token, now=core.now(request.project)
+        ).value
+        return pubsub.ListTopicsResponse(topics=topics, next_page_token=token)
+
+    def list_topic_subscriptions(
+        self, request: pubsub.ListTopicSubscriptionsRequest, call: Call
+    ) -> pubsub.ListTopicSubscriptionsResponse:
+        core = self._core
+        names, token = core.engine.topics.list_subscriptions(
+            request.topic, request.page_size, request.page_token, now=core.now(request.topic)
+        ).value
+        return pubsub.ListTopicSubscriptionsResponse(subscriptions=names, next_page_token=token)
+
+    def delete_topic(self, request: pubsub.DeleteTopicRequest, call: Call) -> Empty:
+        core = self._core
+        outcome = core.engine.topics.delete(request.topic, now=core.now(request.topic))
+        core.settle(request.topic, outcome)
+        return Empty()

@@ -1,0 +1,53 @@
+"""The service: every RPC by its path, to be called by whatever transport."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from emulator.service import features
+from emulator.service.call import Call
+from emulator.service.core import Core
+from emulator.service.publisher import Publisher
+from emulator.service.rpcs import RPCS, Rpc
+from emulator.service.subscriber import Subscriber
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+#: Takes a request and its call; returns the response, as a message or encoded. Raises PubsubError.
+Handler = Callable[[Any, Call], "Message | bytes | Awaitable[Message | bytes]"]
+
+
+class Service:
+    """`handlers` has one for each of `RPCS`, those that are refused included."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        faces = {
+            "google.pubsub.v1.Publisher": Publisher(core),
+            "google.pubsub.v1.Subscriber": Subscriber(core),
+        }
+        self.handlers: dict[str, Handler] = {
+            rpc.path: _handler(faces.get(rpc.service), rpc) for rpc in RPCS
+        }
+
+
+def _handler(face: object, rpc: Rpc) -> Handler:
+    for feature in features.REFUSED:
+        if (feature.where, feature.what) == (rpc.service, rpc.name):
+            return _refuser(feature)
+    handler: Handler = getattr(face, _snake_case(rpc.name))
+    return handler
+
+
+def _refuser(feature: features.Feature) -> Handler:
+    def refuse(request: Message, call: Call) -> bytes:
+        raise features.refusal(feature)
+
+    return refuse
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,45 @@
+"""Responses put together from encoded messages, without decoding a single one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from emulator.engine.delivery import Delivery
+
+_RECEIVED_MESSAGES = b"\x0a"  # PullResponse.received_messages
+_ACK_ID = b"\x0a"  # ReceivedMessage.ack_id
+_MESSAGE = b"\x12"  # ReceivedMessage.message
+
+
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)
+
+
+_SMALL = tuple(_varint(number) for number in range(1 << 14))
+
+
+def length(number: int) -> bytes:
+    """A length as it stands before a field's content."""
+    return _SMALL[number] if number < 1 << 14 else _varint(number)
+
+
+def pull_response(deliveries: Iterable[Delivery]) -> bytes:
+    """The encoded `PullResponse` that hands out `deliveries` (PUL-05)."""
+    parts: list[bytes] = []
+    for delivery in deliveries:
+        message = delivery.message.encoded
+        ack_id = delivery.ack_id.encode()
+        head = b"%b%b%b%b%b" % (
+            _ACK_ID,
+            length(len(ack_id)),
+            ack_id,
+            _MESSAGE,
+            length(len(message)),
+        )
+        parts += (_RECEIVED_MESSAGES, length(len(head) + len(message)), head, message)
+    return b"".join(parts)

@@ -1,0 +1,88 @@
+"""The Subscriber service: one method an RPC, for every transport."""
+
+from __future__ import annotations
+
+from emulator.api import pubsub
+from emulator.api.wkt import Empty
+from emulator.engine.delivery import Delivery
+from emulator.service import features
+from emulator.service.call import Call
+from emulator.service.core import Core
+from emulator.service.splice import pull_response
+
+#: How long a Pull waits for a message when its caller would wait for ever (PUL-03).
+PATIENCE_S = 90.0
+
+
+class Subscriber:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def create_subscription(self, request: pubsub.Subscription, call: Call) -> pubsub.Subscription:
+        features.check(request)
+        core = self._core
+        name = request.name or request.topic  # NAM-19: a made-up name lies in the topic's project
+        outcome = core.engine.subscriptions.create(request, now=core.now(name))
+        return core.settle(name, outcome)
+
+    def get_subscription(
+        self, request: pubsub.GetSubscriptionRequest, call: Call
+    ) -> pubsub.Subscription:
+        core, name = self._core, request.subscription
+        return core.engine.subscriptions.get(name, now=core.now(name)).value
+
+    def list_subscriptions(
+        self, request: pubsub.ListSubscriptionsRequest, call: Call
+    ) -> pubsub.ListSubscriptionsResponse:
+        core = self._core
+        subscriptions, token = core.engine.subscriptions.list(
+            request.project, request.page_size, request.page_token, now=core.now(request.project)
+        ).value
+        return pubsub.ListSubscriptionsResponse(subscriptions=subscriptions, next_page_token=token)
+
+    def delete_subscription(self, request: pubsub.DeleteSubscriptionRequest, call: Call) -> Empty:
+        core, name = self._core, request.subscription
+        core.settle(name, core.engine.subscriptions.delete(name, now=core.now(name)))
+        return Empty()
+
+    async def pull(self, request: pubsub.PullRequest, call: Call) -> bytes:
+        """Answer with what is available, or wait for it; the response is encoded already."""
+        core, name, limit = self._core, request.subscription, request.max_messages
+        deliveries = core.lease(name, limit)
+        if not deliveries and not request.return_immediately:
+            deliveries = await core.pulls.wait(name, limit, _patience_s(call.remaining_s()))
+        if deliveries:
+            self._guard(name, deliveries, call)
+        return pull_response(deliveries)
+
+    def _guard(self, subscription: str, deliveries: list[Delivery], call: Call) -> None:
+        """See that messages do not stay leased to a caller who never got them (PUL-06)."""
+        leases = [(delivery, delivery.ack_id) for delivery in deliveries]
+        call.on_abandoned(lambda: self._core.release(subscription, leases))
+
+    def acknowledge(self, request: pubsub.AcknowledgeRequest, call: Call) -> Empty:
+        core, name = self._core, request.subscription
+        outcome = core.engine.acknowledge(
+            name, request.ack_ids, now=core.now(name), size_bytes=call.limited_bytes
+        )
+        core.settle(name, outcome)
+        return Empty()
+
+    def modify_ack_deadline(self, request: pubsub.ModifyAckDeadlineRequest, call: Call) -> Empty:
+        core, name = self._core, request.subscription
+        outcome = core.engine.modify_ack_deadline(
+            name,
+            request.ack_ids,
+            request.ack_deadline_seconds,
+            now=core.now(name),
+            size_bytes=call.limited_bytes,
+        )
+        core.settle(name, outcome)
+        return Empty()
+
+
+def _patience_s(remaining_s: float | None) -> float:
+    """Wait as long as the caller does, less what it takes to answer in time (PUL-03)."""
+    if remaining_s is None:
+        return PATIENCE_S
+    return min(max(remaining_s - min(1.0, remaining_s / 10), 0.0), PATIENCE_S)

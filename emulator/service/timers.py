@@ -1,0 +1,62 @@
+"""Calls `engine.tick` when something is due, and at no other time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple
+
+from emulator.engine.engine import Engine
+from emulator.engine.outcome import Effect
+from emulator.service.clock import Clock
+
+
+class _Armed(NamedTuple):
+    at_us: int
+    handle: asyncio.Handle
+
+
+class Timers:
+    """One timer a project, armed for its next deadline; none where nothing is to come."""
+
+    def __init__(
+        self, engine: Engine, clock: Clock, apply: Callable[[tuple[Effect, ...]], None]
+    ) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._apply = apply
+        self._armed: dict[str, _Armed] = {}
+
+    def touch(self, project: str) -> None:
+        """An operation on `project` was done: see that the timer is early enough."""
+        next_us = self._engine.next_deadline(project)
+        if next_us is None:
+            return
+        armed = self._armed.get(project)
+        if armed is None or next_us < armed.at_us:
+            if armed is not None:
+                armed.handle.cancel()
+            self._arm(project, next_us)
+
+    def touch_all(self) -> None:
+        """An operation on every project was done."""
+        for project in self._engine.projects():
+            self.touch(project)
+
+    def _arm(self, project: str, at_us: int) -> None:
+        delay_s = max(at_us - self._clock.now_us(project), 0) / 1e6
+        handle = asyncio.get_running_loop().call_later(delay_s, self._fire, project)
+        self._armed[project] = _Armed(at_us, handle)
+
+    def _fire(self, project: str) -> None:
+        del self._armed[project]
+        outcome = self._engine.tick(project, now=self._clock.now_us(project))
+        self._apply(outcome.effects)
+        # With more work due this arms a timer of no delay, behind whatever else waits for the loop.
+        self.touch(project)
+
+    def close(self) -> None:
+        """Let nothing fire any more."""
+        for armed in self._armed.values():
+            armed.handle.cancel()
+        self._armed.clear()
