@@ -1,0 +1,115 @@
+"""The gRPC face: raw bytes in, the service's answer out, on a private address behind the front."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError, Message
+
+from emulator.engine.errors import Internal, InvalidArgument, PubsubError
+from emulator.service.rpcs import RPCS, Rpc
+from emulator.service.service import Handler, Service
+from emulator.transport.grpc_call import GrpcCall
+from emulator.transport.grpc_status import code_of, trailing_metadata
+
+log = logging.getLogger("emulator.grpc")
+
+#: Larger requests than the service takes must reach us, so that the refusal is ours: clients repeat
+#: the RESOURCE_EXHAUSTED that gRPC itself would answer (PUB-21, PUB-61).
+_RECEIVE_BYTES = 128 * 1024 * 1024
+_OPTIONS = (
+    ("grpc.max_receive_message_length", _RECEIVE_BYTES),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_metadata_size", 1024 * 1024),
+    ("grpc.absolute_max_metadata_size", 4 * 1024 * 1024),
+    # RST-72: no ping of a client is ever one too many.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_ping_strikes", 0),
+    ("grpc.http2.min_ping_interval_without_data_ms", 1),
+    ("grpc.so_reuseport", 0),
+)
+
+_Unary = Callable[[bytes, Any], Awaitable[bytes]]
+
+
+def make_server(service: Service) -> grpc.aio.Server:
+    """A server that answers every RPC of the registry; add an address and start it."""
+    server = grpc.aio.server(options=_OPTIONS)
+    for name in {rpc.service for rpc in RPCS}:
+        methods = {
+            rpc.name: _method(rpc, service.handlers[rpc.path])
+            for rpc in RPCS
+            if rpc.service == name
+        }
+        server.add_registered_method_handlers(name, methods)
+    return server
+
+
+def _method(rpc: Rpc, handler: Handler) -> grpc.RpcMethodHandler[Any, Any]:
+    # No (de)serializers: what cannot be decoded is refused in our words.
+    if rpc.is_streaming:
+        return grpc.stream_stream_rpc_method_handler(_stream(rpc, handler))
+    if inspect.iscoroutinefunction(handler):
+        return grpc.unary_unary_rpc_method_handler(_waiting_unary(rpc, handler))
+    return grpc.unary_unary_rpc_method_handler(_unary(rpc, handler))
+
+
+def _unary(rpc: Rpc, handler: Handler) -> _Unary:
+    async def answer(encoded: bytes, context: Any) -> bytes:
+        try:
+            request = _decode(rpc, encoded)
+            return _encode(handler(request, GrpcCall(encoded, context)))
+        except Exception as error:
+            return await _abort(rpc, error, context)
+
+    return answer
+
+
+def _waiting_unary(rpc: Rpc, handler: Handler) -> _Unary:
+    async def answer(encoded: bytes, context: Any) -> bytes:
+        try:
+            request = _decode(rpc, encoded)
+            return _encode(await handler(request, GrpcCall(encoded, context)))  # type: ignore[misc]
+        except Exception as error:
+            return await _abort(rpc, error, context)
+
+    return answer
+
+
+def _stream(rpc: Rpc, handler: Handler) -> Callable[[Any, Any], Awaitable[None]]:
+    async def answer(requests: Any, context: Any) -> None:
+        try:
+            handler(None, GrpcCall(b"", context))
+        except Exception as error:
+            await _abort(rpc, error, context)
+
+    return answer
+
+
+def _decode(rpc: Rpc, encoded: bytes) -> Message:
+    try:
+        return rpc.request.FromString(encoded)
+    except DecodeError as error:
+        text = f"The request is not an encoded {rpc.request.DESCRIPTOR.full_name}."
+        raise InvalidArgument(text) from error
+
+
+def _encode(response: Any) -> bytes:
+    encoded: bytes = response if type(response) is bytes else response.SerializeToString()
+    return encoded
+
+
+async def _abort(rpc: Rpc, error: Exception, context: Any) -> bytes:
+    if not isinstance(error, PubsubError):
+        log.error("%s failed.", rpc.path, exc_info=error)
+        error = Internal(
+            "A service error has occurred. Please retry your request. If the error persists, "
+            "please report it."
+        )  # ERR-47
+    await context.abort(code_of(error), error.message, trailing_metadata(error))
+    raise AssertionError("abort raises")
