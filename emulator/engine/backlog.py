@@ -14,12 +14,11 @@ from collections.abc import Iterable, Sequence
 from emulator.engine import errors
 from emulator.engine.ack_ids import AckIdMint
 from emulator.engine.delivery import ACKED, AVAILABLE, DROPPED, LEASED, Delivery
+from emulator.engine.holder import Holder
 from emulator.engine.lease_heap import LeaseHeap
 from emulator.engine.message_log import MessageLog
-from emulator.engine.outcome import Available
+from emulator.engine.outcome import Available, Effect, Room
 
-#: Bytes a delivery adds to a response beside the message: its ack id and the framing.
-_OVERHEAD_BYTES = 64
 _SLACK = 64
 
 
@@ -38,6 +37,7 @@ class Backlog:
         self._requeued: deque[Delivery] = deque()
         self._requeued_live = 0
         self._leased = 0
+        self._effects: list[Effect] = []
         self.is_closed = False
 
     # --- what there is ---
@@ -59,12 +59,26 @@ class Backlog:
 
     # --- leases ---
 
-    def lease(self, limit: int, limit_bytes: int, deadline_us: int) -> list[Delivery]:
+    def lease(
+        self, limit: int, limit_bytes: int, deadline_us: int, holder: Holder | None = None
+    ) -> list[Delivery]:
         """Lease up to `limit` messages of `limit_bytes` in all until `deadline_us`.
 
-        One message is leased whatever its size, so that none can block the subscription.
+        A `holder` gets no more than its window has room for. One message is leased whatever its
+        size to whoever holds nothing yet, so that none can block the subscription (STR-07).
         """
-        taken = self._take(limit, limit_bytes)
+        is_strict = False
+        if holder is not None:
+            limit = min(limit, holder.room_messages)
+            is_strict = holder.held_messages > 0 and holder.room_bytes < limit_bytes
+            limit_bytes = min(limit_bytes, holder.room_bytes)
+        taken = self._take(limit, limit_bytes, is_strict)
+        if holder is not None:
+            self._enter_window(holder, taken)
+        self._start_leases(taken, deadline_us)
+        return taken
+
+    def _start_leases(self, taken: list[Delivery], deadline_us: int) -> None:
         issue, deliveries = self._mint.issue, self._deliveries
         for delivery in taken:
             if delivery.ack_id:
@@ -75,45 +89,69 @@ class Backlog:
             deliveries[ack_id] = delivery
         self._leased += len(taken)
         self._leases.arm(self, tuple(taken), deadline_us)
-        return taken
 
-    def _take(self, limit: int, limit_bytes: int) -> list[Delivery]:
+    def _enter_window(self, holder: Holder, taken: list[Delivery]) -> None:
+        for delivery in taken:
+            delivery.holder = holder
+            holder.held_bytes += len(delivery.message.encoded)
+        holder.held_messages += len(taken)
+        holder.is_blocked = not taken and self.available > 0
+
+    def _leave_window(self, delivery: Delivery) -> None:
+        holder = delivery.holder
+        assert holder is not None
+        delivery.holder = None
+        holder.held_messages -= 1
+        holder.held_bytes -= len(delivery.message.encoded)
+        if holder.is_blocked:
+            holder.is_blocked = False
+            self._effects.append(Room(holder))
+
+    def _take(self, limit: int, limit_bytes: int, is_strict: bool) -> list[Delivery]:
+        """Take deliveries out of what is available; the first one may be too large if it may."""
         taken: list[Delivery] = []
         while len(taken) < limit:
             count = len(taken)
-            limit_bytes = self._take_requeued(taken, limit, limit_bytes)
-            limit_bytes = self._take_fresh(taken, limit, limit_bytes)
+            limit_bytes = self._take_requeued(taken, limit, limit_bytes, is_strict)
+            limit_bytes = self._take_fresh(taken, limit, limit_bytes, is_strict)
             if len(taken) == count:
                 break
         return taken
 
-    def _take_requeued(self, taken: list[Delivery], limit: int, limit_bytes: int) -> int:
+    def _take_requeued(
+        self, taken: list[Delivery], limit: int, limit_bytes: int, is_strict: bool
+    ) -> int:
         """Move deliveries whose turn it is from `_requeued` to `taken`; return the bytes left."""
         requeued = self._requeued
         while requeued and requeued[0].behind <= self._reader.position and len(taken) < limit:
             delivery = requeued[0]
             if delivery.state is AVAILABLE:
-                limit_bytes -= len(delivery.message.encoded) + _OVERHEAD_BYTES
-                if limit_bytes < 0 and taken:
+                left = limit_bytes - len(delivery.message.encoded)
+                if left < 0 and (taken or is_strict):
                     return 0
+                limit_bytes = left
                 self._requeued_live -= 1
                 taken.append(delivery)
             requeued.popleft()
         return limit_bytes
 
-    def _take_fresh(self, taken: list[Delivery], limit: int, limit_bytes: int) -> int:
+    def _take_fresh(
+        self, taken: list[Delivery], limit: int, limit_bytes: int, is_strict: bool
+    ) -> int:
         """Add deliveries of messages never leased to `taken`; return the bytes left."""
         start = self._reader.position
         stop = min(start + limit - len(taken), self.log.end)
-        if self._requeued and self._requeued[0].behind < stop:
-            stop = max(self._requeued[0].behind, start)
+        if self._requeued:
+            # Whoever waits to go out again waits behind the messages before `behind` only.
+            stop = min(stop, max(self._requeued[0].behind, start))
         if start == stop:
             return limit_bytes
         for message in self.log.between(start, stop):
-            limit_bytes -= len(message.encoded) + _OVERHEAD_BYTES
-            if limit_bytes < 0 and taken:
+            left = limit_bytes - len(message.encoded)
+            if left < 0 and (taken or is_strict):
                 stop, limit_bytes = message.position, 0
                 break
+            limit_bytes = left
             taken.append(Delivery(message))
         self.log.advance(self._reader, stop)
         return limit_bytes
@@ -129,6 +167,8 @@ class Backlog:
             if delivery.state is LEASED:
                 disarm(delivery)
                 self._leased -= 1
+                if delivery.holder is not None:
+                    self._leave_window(delivery)
             else:
                 self._forget_requeued()
             delivery.move_to(ACKED)
@@ -140,30 +180,36 @@ class Backlog:
         """
         self._leases.rearm(self, self._running(ack_ids), deadline_us)
 
-    def nack(self, ack_ids: Iterable[str]) -> bool:
-        """End the running leases that `ack_ids` name; return whether there were any (DLV-03)."""
+    def nack(self, ack_ids: Iterable[str]) -> None:
+        """End the running leases that `ack_ids` name (DLV-03)."""
         running = self._running(ack_ids)
         for delivery in running:
             self._leases.disarm(delivery)
         self.requeue(running)
-        return bool(running)
 
     def requeue(self, deliveries: Sequence[Delivery]) -> None:
         """Make deliveries whose leases ended, disarmed already, available again behind the rest."""
         end = self.log.end
         for delivery in deliveries:
-            delivery.move_to(AVAILABLE)
             delivery.behind = end
         self._requeued.extend(deliveries)
+        self._became_available(deliveries)
+
+    def _became_available(self, deliveries: Sequence[Delivery]) -> None:
+        for delivery in deliveries:
+            delivery.move_to(AVAILABLE)
+            if delivery.holder is not None:
+                self._leave_window(delivery)
         self._requeued_live += len(deliveries)
         self._leased -= len(deliveries)
+        if deliveries:
+            self._effects.append(self.wake)
 
-    def release(self, leases: Sequence[tuple[Delivery, str]]) -> bool:
+    def release(self, leases: Sequence[tuple[Delivery, str]]) -> None:
         """Take back leases, given with their ack ids, that never reached anybody.
 
         It is as if they had not been made: no attempt is counted, and the messages are the next
-        to go. Leases that ended meanwhile are left alone. Returns whether messages became
-        available (PUL-06).
+        to go. Leases that ended meanwhile are left alone (PUL-06).
         """
         returned = [
             delivery
@@ -173,14 +219,18 @@ class Backlog:
         for delivery in reversed(returned):
             self._leases.disarm(delivery)
             del self._deliveries[delivery.ack_id]
-            delivery.move_to(AVAILABLE)
             delivery.attempt -= 1
             delivery.ack_id = ""
             delivery.behind = 0
             self._requeued.appendleft(delivery)
-        self._requeued_live += len(returned)
-        self._leased -= len(returned)
-        return bool(returned)
+        self._became_available(returned)
+
+    def take_effects(self) -> tuple[Effect, ...]:
+        """What the operations since the last call brought about."""
+        if not self._effects:
+            return ()
+        effects, self._effects = tuple(dict.fromkeys(self._effects)), []
+        return effects
 
     def check_ack_ids(self, ack_ids: Iterable[str]) -> None:
         """Raise ERR-12 if any id was never issued for this subscription (DLV-25, DLV-28)."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from emulator.engine.holder import Holder
 from emulator.engine.message_log import Message
 
 if TYPE_CHECKING:
@@ -53,11 +54,21 @@ class Delivery:
     """`attempt` counts its leases, `ack_id` names the newest one, `deadline_us` is when that one
     ends.
 
+    `holder` is who has it, where leases are held in a window.
     `behind` orders redeliveries: this one goes out again after every message below that position
     of the log.
     """
 
-    __slots__ = ("ack_id", "attempt", "batch", "behind", "deadline_us", "message", "state")
+    __slots__ = (
+        "ack_id",
+        "attempt",
+        "batch",
+        "behind",
+        "deadline_us",
+        "holder",
+        "message",
+        "state",
+    )
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -67,6 +78,7 @@ class Delivery:
         self.deadline_us = 0
         self.behind = 0
         self.batch: LeaseBatch | None = None
+        self.holder: Holder | None = None
 
     def move_to(self, state: DeliveryState) -> None:
         assert (self.state, state) in MOVES, f"{self!r} cannot become {state.value}"

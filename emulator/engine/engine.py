@@ -8,12 +8,15 @@ the time of the project of the resource an operation names.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine import errors, limits, names, publishing
+from emulator.engine import errors, limits, names, publishing, streaming
+from emulator.engine.backlog import Backlog
 from emulator.engine.delivery import Delivery
 from emulator.engine.durations import SECOND_US
+from emulator.engine.holder import Holder
 from emulator.engine.outcome import Effect, Ended, Outcome
 from emulator.engine.subscription import Subscription
 from emulator.engine.subscriptions import Subscriptions
@@ -79,14 +82,86 @@ class Engine:
             raise errors.unsupported_subscription_type()
         return found
 
+    def available(self, subscription: str) -> int:
+        """How many messages of a subscription could be leased now; 0 where there is none."""
+        found = self._world.subscriptions.get(subscription)
+        return found.backlog.available if found is not None else 0
+
+    # --- streams ---
+
+    def open_stream(self, request: pubsub.StreamingPullRequest, *, now: int) -> Outcome[Holder]:
+        """Begin a StreamingPull with its first request; return its holder (STR-01, STR-03)."""
+        streaming.check_first(request)
+        found = self._world.subscription(request.subscription)
+        if not found.is_pull:
+            raise errors.unsupported_subscription_type()
+        holder = Holder(
+            request.subscription,
+            request.stream_ack_deadline_seconds * SECOND_US,
+            request.max_outstanding_messages,
+            request.max_outstanding_bytes,
+        )
+        return Outcome(holder, self._settle_from_stream(found.backlog, request, now))
+
+    def receive(
+        self, holder: Holder, request: pubsub.StreamingPullRequest, *, now: int
+    ) -> Outcome[None]:
+        """Take a later request of a stream: acks, deadlines, or nothing at all (STR-02, STR-04)."""
+        streaming.check_later(request)
+        backlog = self._world.subscription(holder.subscription).backlog
+        effects = self._settle_from_stream(backlog, request, now)
+        if request.stream_ack_deadline_seconds:
+            holder.ack_deadline_us = request.stream_ack_deadline_seconds * SECOND_US
+        return Outcome(None, effects)
+
+    def _settle_from_stream(
+        self, backlog: Backlog, request: pubsub.StreamingPullRequest, now: int
+    ) -> tuple[Effect, ...]:
+        streaming.check_leases(request)
+        backlog.check_ack_ids(request.ack_ids)
+        backlog.check_ack_ids(request.modify_deadline_ack_ids)
+        backlog.acknowledge(request.ack_ids)
+        by_deadline: defaultdict[int, list[str]] = defaultdict(list)
+        for ack_id, seconds in zip(
+            request.modify_deadline_ack_ids, request.modify_deadline_seconds, strict=True
+        ):
+            by_deadline[seconds].append(ack_id)
+        for seconds, ack_ids in by_deadline.items():
+            self._modify(backlog, ack_ids, seconds, now)
+        return backlog.take_effects()
+
+    def subscription_properties(
+        self, subscription: str
+    ) -> pubsub.StreamingPullResponse.SubscriptionProperties:
+        """What every response of a stream says about its subscription (STR-06)."""
+        resource = self._world.subscription(subscription).resource
+        return pubsub.StreamingPullResponse.SubscriptionProperties(
+            exactly_once_delivery_enabled=resource.enable_exactly_once_delivery,
+            message_ordering_enabled=resource.enable_message_ordering,
+        )
+
+    def lease_to(self, holder: Holder, limit: int, *, now: int) -> Outcome[list[Delivery]]:
+        """Lease to a stream what its window has room for, `limit` messages at most (STR-07)."""
+        backlog = self._world.subscription(holder.subscription).backlog
+        deliveries = backlog.lease(
+            min(limit, limits.PULL_MESSAGES),
+            limits.RESPONSE_BYTES,
+            now + holder.ack_deadline_us,
+            holder,
+        )
+        return Outcome(deliveries)
+
+    # --- leases ---
+
     def release(
         self, subscription: str, leases: Sequence[tuple[Delivery, str]], *, now: int
     ) -> Outcome[None]:
         """Take back leases that never reached their consumer (PUL-06)."""
         found = self._world.subscriptions.get(subscription)
-        if found is not None and found.backlog.release(leases):
-            return Outcome(None, (found.backlog.wake,))
-        return Outcome(None)
+        if found is None:
+            return Outcome(None)
+        found.backlog.release(leases)
+        return Outcome(None, found.backlog.take_effects())
 
     def acknowledge(
         self, subscription: str, ack_ids: Sequence[str], *, now: int, size_bytes: int = 0
@@ -99,7 +174,7 @@ class Engine:
         backlog = self._world.subscription(subscription).backlog
         backlog.check_ack_ids(ack_ids)
         backlog.acknowledge(ack_ids)
-        return Outcome(None)
+        return Outcome(None, backlog.take_effects())
 
     def modify_ack_deadline(
         self,
@@ -117,10 +192,14 @@ class Engine:
             raise errors.bad_ack_deadline(seconds, 0, limits.ACK_DEADLINE_MAX_S)
         backlog = found.backlog
         backlog.check_ack_ids(ack_ids)
+        self._modify(backlog, ack_ids, seconds, now)
+        return Outcome(None, backlog.take_effects())
+
+    def _modify(self, backlog: Backlog, ack_ids: Sequence[str], seconds: int, now: int) -> None:
         if seconds:
             backlog.modify(ack_ids, now + seconds * SECOND_US)
-            return Outcome(None)
-        return Outcome(None, (backlog.wake,) if backlog.nack(ack_ids) else ())
+        else:
+            backlog.nack(ack_ids)
 
     def _check_ack_request(
         self, subscription: str, ack_ids: Sequence[str], size_bytes: int
@@ -144,7 +223,7 @@ class Engine:
         for backlog, deliveries in ended:
             if not backlog.is_closed:
                 backlog.requeue(deliveries)
-                effects[backlog.wake] = None
+                effects.update(dict.fromkeys(backlog.take_effects()))
         found.do_chores(left)
         next_us = self.next_deadline(project)
         is_more_due = next_us is not None and next_us <= now

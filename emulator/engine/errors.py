@@ -250,6 +250,22 @@ def payload_too_large(limit_bytes: int) -> InvalidArgument:
     return InvalidArgument(f"Request payload size exceeds the limit: {limit_bytes} bytes.")
 
 
+def unequal_modify_lists() -> InvalidArgument:
+    """ERR-16."""
+    return InvalidArgument(
+        "Invalid arguments provided: the number of ack ids to modify must be equal to the number "
+        "of ack deadlines."
+    )
+
+
+def stream_closed() -> Unavailable:
+    """ERR-45."""
+    return Unavailable(
+        "The StreamingPull stream closed for an expected reason and should be recreated, which is "
+        "done automatically if using Cloud Pub/Sub client libraries."
+    )
+
+
 def unsupported_subscription_type() -> FailedPrecondition:
     """ERR-40."""
     return FailedPrecondition("This method is not supported for this subscription type.")

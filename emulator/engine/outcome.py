@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.engine.errors import PubsubError
+from emulator.engine.holder import Holder
 
 Value = TypeVar("Value")
 
@@ -22,7 +23,13 @@ class Ended(NamedTuple):
     error: PubsubError
 
 
-Effect = Available | Ended
+class Room(NamedTuple):
+    """The window of this holder, which was too full for the next message, has room again."""
+
+    holder: Holder
+
+
+Effect = Available | Ended | Room
 
 
 class Outcome(NamedTuple, Generic[Value]):

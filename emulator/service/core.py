@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from emulator.engine import errors
 from emulator.engine.delivery import Delivery
 from emulator.engine.engine import Engine
+from emulator.engine.holder import Holder
 from emulator.engine.names import project_of
-from emulator.engine.outcome import Available, Effect, Outcome
+from emulator.engine.outcome import Available, Effect, Ended, Outcome, Room
 from emulator.service.clock import Clock
+from emulator.service.consumers import Consumers
 from emulator.service.timers import Timers
-from emulator.service.waiting import WaitingPulls
+
+if TYPE_CHECKING:
+    from emulator.service.stream import Stream
 
 Value = TypeVar("Value")
 
@@ -22,7 +27,9 @@ class Core:
     def __init__(self, allowed_projects: frozenset[str] | None = None) -> None:
         self.clock = Clock()
         self.engine = Engine(nonce=secrets.token_bytes(16), allowed_projects=allowed_projects)
-        self.pulls = WaitingPulls(self.lease, self.release)
+        self.consumers = Consumers(self.engine)
+        self.streams: dict[Holder, Stream] = {}
+        self.is_closing = False
         self._timers = Timers(self.engine, self.clock, self._apply)
 
     def now(self, name: str) -> int:
@@ -38,15 +45,30 @@ class Core:
 
     def _apply(self, effects: tuple[Effect, ...]) -> None:
         for effect in effects:
-            if isinstance(effect, Available):
-                self.pulls.serve(effect.subscription)
-            else:
-                self.pulls.end(effect.subscription, effect.error)
+            match effect:
+                case Available(subscription):
+                    self.consumers.serve(subscription)
+                case Room(holder):
+                    self._make_room_known(holder)
+                case Ended(subscription, error):
+                    self.consumers.end(subscription, error)
+
+    def _make_room_known(self, holder: Holder) -> None:
+        stream = self.streams.get(holder)
+        if stream is not None:
+            stream.has_room()
+            self.consumers.serve(holder.subscription)
 
     def lease(self, subscription: str, limit: int) -> list[Delivery]:
         """Lease for a Pull what is available now."""
         now = self.now(subscription)
         return self.settle(subscription, self.engine.lease(subscription, limit, now=now))
+
+    def lease_to(self, holder: Holder, limit: int) -> list[Delivery]:
+        """Lease to a stream what is available now and fits its window."""
+        now = self.now(holder.subscription)
+        outcome = self.engine.lease_to(holder, limit, now=now)
+        return self.settle(holder.subscription, outcome)
 
     def release(self, subscription: str, leases: list[tuple[Delivery, str]]) -> None:
         """Take back leases that never reached their consumer."""
@@ -60,6 +82,10 @@ class Core:
         self._timers.touch_all()
 
     def close(self) -> None:
-        """Answer whoever waits and let no timer fire any more."""
-        self.pulls.close()
+        """Answer every waiting pull, end every stream, and let no timer fire any more."""
+        self.is_closing = True
+        for stream in tuple(self.streams.values()):
+            stream.end(errors.stream_closed())
+        for consumer in self.consumers.everybody():
+            consumer.answer([])
         self._timers.close()

@@ -39,7 +39,6 @@ REFUSED = (
     Feature(_PUBLISHER, "DetachSubscription", "detaching subscriptions"),
     Feature(_PUBLISHER, "ListTopicSnapshots", "snapshots"),
     Feature(_SUBSCRIBER, "UpdateSubscription", "updating subscriptions"),
-    Feature(_SUBSCRIBER, "StreamingPull", "streaming pull"),
     Feature(_SUBSCRIBER, "ModifyPushConfig", "push delivery"),
     Feature(_SUBSCRIBER, "GetSnapshot", "snapshots"),
     Feature(_SUBSCRIBER, "ListSnapshots", "snapshots"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from emulator.api import pubsub
 from emulator.engine.delivery import Delivery
 
 _RECEIVED_MESSAGES = b"\x0a"  # PullResponse.received_messages
 _ACK_ID = b"\x0a"  # ReceivedMessage.ack_id
 _MESSAGE = b"\x12"  # ReceivedMessage.message
+_SUBSCRIPTION_PROPERTIES = b"\x22"  # StreamingPullResponse.subscription_properties
 
 
 def _varint(number: int) -> bytes:
@@ -26,6 +28,20 @@ _SMALL = tuple(_varint(number) for number in range(1 << 14))
 def length(number: int) -> bytes:
     """A length as it stands before a field's content."""
     return _SMALL[number] if number < 1 << 14 else _varint(number)
+
+
+def streaming_pull_response(
+    deliveries: Iterable[Delivery],
+    properties: pubsub.StreamingPullResponse.SubscriptionProperties,
+) -> bytes:
+    """The encoded `StreamingPullResponse`; its messages stand as those of a `PullResponse`."""
+    encoded = properties.SerializeToString()
+    return b"%b%b%b%b" % (
+        pull_response(deliveries),
+        _SUBSCRIPTION_PROPERTIES,
+        length(len(encoded)),
+        encoded,
+    )
 
 
 def pull_response(deliveries: Iterable[Delivery]) -> bytes:

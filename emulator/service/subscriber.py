@@ -8,7 +8,9 @@ from emulator.engine.delivery import Delivery
 from emulator.service import features
 from emulator.service.call import Call
 from emulator.service.core import Core
+from emulator.service.pull import WaitingPull
 from emulator.service.splice import pull_response
+from emulator.service.stream import Stream
 
 #: How long a Pull waits for a message when its caller would wait for ever (PUL-03).
 PATIENCE_S = 90.0
@@ -50,7 +52,7 @@ class Subscriber:
         core, name, limit = self._core, request.subscription, request.max_messages
         deliveries = core.lease(name, limit)
         if not deliveries and not request.return_immediately:
-            deliveries = await core.pulls.wait(name, limit, _patience_s(call.remaining_s()))
+            deliveries = await WaitingPull(core, name, limit).wait(_patience_s(call.remaining_s()))
         if deliveries:
             self._guard(name, deliveries, call)
         return pull_response(deliveries)
@@ -59,6 +61,10 @@ class Subscriber:
         """See that messages do not stay leased to a caller who never got them (PUL-06)."""
         leases = [(delivery, delivery.ack_id) for delivery in deliveries]
         call.on_abandoned(lambda: self._core.release(subscription, leases))
+
+    def streaming_pull(self, first: pubsub.StreamingPullRequest, call: Call) -> Stream:
+        """Open a stream with its first request; the transport carries what goes both ways."""
+        return Stream(self._core, first)
 
     def acknowledge(self, request: pubsub.AcknowledgeRequest, call: Call) -> Empty:
         core, name = self._core, request.subscription

@@ -5,17 +5,19 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import grpc.aio
-from google.protobuf.message import DecodeError, Message
 
-from emulator.engine.errors import Internal, InvalidArgument, PubsubError
+from emulator.engine.errors import Internal, PubsubError
 from emulator.service.rpcs import RPCS, Rpc
 from emulator.service.service import Handler, Service
+from emulator.service.stream import Stream
 from emulator.transport.grpc_call import GrpcCall
+from emulator.transport.grpc_codec import decode, encode
 from emulator.transport.grpc_status import code_of, trailing_metadata
+from emulator.transport.grpc_stream import carry
 
 log = logging.getLogger("emulator.grpc")
 
@@ -62,8 +64,8 @@ def _method(rpc: Rpc, handler: Handler) -> grpc.RpcMethodHandler[Any, Any]:
 def _unary(rpc: Rpc, handler: Handler) -> _Unary:
     async def answer(encoded: bytes, context: Any) -> bytes:
         try:
-            request = _decode(rpc, encoded)
-            return _encode(handler(request, GrpcCall(encoded, context)))
+            request = decode(rpc.request, encoded)
+            return encode(handler(request, GrpcCall(encoded, context)))
         except Exception as error:
             return await _abort(rpc, error, context)
 
@@ -73,8 +75,8 @@ def _unary(rpc: Rpc, handler: Handler) -> _Unary:
 def _waiting_unary(rpc: Rpc, handler: Handler) -> _Unary:
     async def answer(encoded: bytes, context: Any) -> bytes:
         try:
-            request = _decode(rpc, encoded)
-            return _encode(await handler(request, GrpcCall(encoded, context)))  # type: ignore[misc]
+            request = decode(rpc.request, encoded)
+            return encode(await handler(request, GrpcCall(encoded, context)))  # type: ignore[misc]
         except Exception as error:
             return await _abort(rpc, error, context)
 
@@ -84,24 +86,17 @@ def _waiting_unary(rpc: Rpc, handler: Handler) -> _Unary:
 def _stream(rpc: Rpc, handler: Handler) -> Callable[[Any, Any], Awaitable[None]]:
     async def answer(requests: Any, context: Any) -> None:
         try:
-            handler(None, GrpcCall(b"", context))
+            encoded = await context.read()
+            if encoded is grpc.aio.EOF:
+                return  # STR-14: it said nothing at all
+            # Clients learn that the stream is open, even if no message comes for long.
+            stream = handler(decode(rpc.request, encoded), GrpcCall(encoded, context))
+            await context.send_initial_metadata(())
+            await carry(cast(Stream, stream), context)
         except Exception as error:
             await _abort(rpc, error, context)
 
     return answer
-
-
-def _decode(rpc: Rpc, encoded: bytes) -> Message:
-    try:
-        return rpc.request.FromString(encoded)
-    except DecodeError as error:
-        text = f"The request is not an encoded {rpc.request.DESCRIPTOR.full_name}."
-        raise InvalidArgument(text) from error
-
-
-def _encode(response: Any) -> bytes:
-    encoded: bytes = response if type(response) is bytes else response.SerializeToString()
-    return encoded
 
 
 async def _abort(rpc: Rpc, error: Exception, context: Any) -> bytes:

@@ -1,0 +1,101 @@
+"""Who waits for the messages of which subscription, and how they share (DLV-09, PUL-06, STR-07).
+
+A consumer is a unary pull or a stream. It stands in line while it waits and could take a message;
+messages are leased to it only then, so none is ever held for somebody who is busy, blocked or
+gone. Whoever is served goes to the back of the line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+
+from emulator.engine.delivery import Delivery
+from emulator.engine.engine import Engine
+from emulator.engine.errors import PubsubError
+
+
+class Consumer(ABC):
+    """Waits for messages of `subscription`; `waiting` is pending exactly while it does."""
+
+    def __init__(self, subscription: str) -> None:
+        self.subscription = subscription
+        self.waiting: asyncio.Future[list[Delivery]] | None = None
+
+    @abstractmethod
+    def lease(self, share: int) -> list[Delivery]:
+        """Lease up to `share` messages, fewer where it has not the room."""
+
+    def answer(self, deliveries: list[Delivery]) -> None:
+        """Stop waiting with these messages, which can be none."""
+        if self.waiting is not None and not self.waiting.done():
+            self.waiting.set_result(deliveries)
+
+    def end(self, error: PubsubError) -> None:
+        """Stop waiting with an error."""
+        if self.waiting is not None and not self.waiting.done():
+            self.waiting.set_exception(error)
+
+
+class Consumers:
+    """The lines of all subscriptions, and everybody who must hear of a subscription's end."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lines: dict[str, dict[Consumer, None]] = {}
+        self._present: dict[str, dict[Consumer, None]] = {}
+
+    def enter(self, consumer: Consumer) -> None:
+        """Have `consumer` hear of its subscription's end until it leaves."""
+        self._present.setdefault(consumer.subscription, {})[consumer] = None
+
+    def leave(self, consumer: Consumer) -> None:
+        """Forget `consumer`."""
+        self.step_out(consumer)
+        _remove(self._present, consumer)
+
+    def stand(self, consumer: Consumer) -> None:
+        """Put a consumer that waits at the back of its line."""
+        self._lines.setdefault(consumer.subscription, {})[consumer] = None
+
+    def step_out(self, consumer: Consumer) -> None:
+        """Take a consumer out of its line, if it stands there."""
+        _remove(self._lines, consumer)
+
+    def serve(self, subscription: str) -> None:
+        """Share out what is available among those in line, in turn."""
+        line = self._lines.get(subscription)
+        if not line:
+            return
+        share = -(-self._engine.available(subscription) // len(line))
+        for consumer in tuple(line):
+            deliveries = consumer.lease(share) if share else []
+            if deliveries:
+                self.step_out(consumer)
+                consumer.answer(deliveries)
+            elif not self._engine.available(subscription):
+                return
+            else:
+                self.step_out(consumer)  # its window is full; it comes back when that has room
+
+    def end(self, subscription: str, error: PubsubError) -> None:
+        """Tell everybody on `subscription` that it takes no more consumers."""
+        for consumer in tuple(self._present.get(subscription, ())):
+            consumer.end(error)
+
+    def everybody(self) -> list[Consumer]:
+        return [consumer for present in self._present.values() for consumer in present]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._present.values()))
+
+    def __repr__(self) -> str:
+        return f"<Consumers {len(self)} present, {sum(map(len, self._lines.values()))} in line>"
+
+
+def _remove(groups: dict[str, dict[Consumer, None]], consumer: Consumer) -> None:
+    group = groups.get(consumer.subscription)
+    if group is not None and consumer in group:
+        del group[consumer]
+        if not group:
+            del groups[consumer.subscription]
