@@ -18,6 +18,7 @@ from emulator.engine.delivery import Delivery
 from emulator.engine.durations import SECOND_US
 from emulator.engine.holder import Holder
 from emulator.engine.outcome import Effect, Ended, Outcome
+from emulator.engine.policies import Policies
 from emulator.engine.subscription import Subscription
 from emulator.engine.subscriptions import Subscriptions
 from emulator.engine.topics import Topics
@@ -35,6 +36,7 @@ class Engine:
         self._world = World(nonce, allowed_projects)
         self.topics = Topics(self._world)
         self.subscriptions = Subscriptions(self._world)
+        self.policies = Policies(self._world)
 
     # --- messages ---
 
@@ -78,8 +80,7 @@ class Engine:
             raise errors.invalid_argument("max_messages")
         if found is None:
             found = self._world.subscription(name)
-        if not found.is_pull:
-            raise errors.unsupported_subscription_type()
+        found.check_consumable()
         return found
 
     def available(self, subscription: str) -> int:
@@ -93,8 +94,7 @@ class Engine:
         """Begin a StreamingPull with its first request; return its holder (STR-01, STR-03)."""
         streaming.check_first(request)
         found = self._world.subscription(request.subscription)
-        if not found.is_pull:
-            raise errors.unsupported_subscription_type()
+        found.check_consumable()
         holder = Holder(
             request.subscription,
             request.stream_ack_deadline_seconds * SECOND_US,
@@ -248,8 +248,11 @@ class Engine:
         self._world = World(nonce, old.allowed_projects)
         self.topics = Topics(self._world)
         self.subscriptions = Subscriptions(self._world)
+        self.policies = Policies(self._world)
         ended = tuple(Ended(name, errors.not_found(name)) for name in old.subscriptions)
         for name, subscription in old.subscriptions.items():
+            if subscription.backlog.is_closed:
+                continue
             subscription.backlog.close()
             chores = (subscription.backlog, subscription.backlog.log)
             old.project(names.project_of(name)).chores.extend(chores)

@@ -69,6 +69,10 @@ class ResourceExhausted(PubsubError):
     code = Code.RESOURCE_EXHAUSTED
 
 
+class Aborted(PubsubError):
+    code = Code.ABORTED
+
+
 class Unimplemented(PubsubError):
     code = Code.UNIMPLEMENTED
 
@@ -195,6 +199,43 @@ def bad_page_token(token: str) -> InvalidArgument:
     return InvalidArgument(f"Invalid page token given (token={token}).")
 
 
+# --- updates and policies ---------------------------------------------------------------------
+
+
+def empty_mask(kind: str) -> InvalidArgument:
+    """ERR-25; `kind` is Topic, Subscription or Snapshot, here and below."""
+    return InvalidArgument(
+        f"The update_mask in the Update{kind}Request must be set, and must contain a non-empty "
+        "paths list."
+    )
+
+
+def unknown_mask_path(kind: str, path: str, hint: str) -> InvalidArgument:
+    """ERR-26; `hint` is a path in snake_case to learn from."""
+    first, *others = hint.split("_")
+    camel = first + "".join(map(str.capitalize, others))
+    return InvalidArgument(
+        f"Invalid update_mask provided in the Update{kind}Request: '{path}' is not a known {kind} "
+        f"field. Note that field paths must be of the form '{hint}' rather than '{camel}'."
+    )
+
+
+def immutable_mask_path(kind: str, path: str) -> InvalidArgument:
+    """ERR-27."""
+    return InvalidArgument(
+        f"Invalid update_mask provided in the Update{kind}Request: the '{path}' field in the "
+        f"{kind} is not mutable."
+    )
+
+
+def stale_etag() -> Aborted:
+    """ERR-83: the text is unsettled."""
+    return Aborted(
+        "There were concurrent policy changes. Please retry the whole read-modify-write with "
+        "exponential backoff."
+    )
+
+
 # --- publish -------------------------------------------------------------------------------------
 
 
@@ -248,6 +289,11 @@ def no_ack_ids() -> InvalidArgument:
 def payload_too_large(limit_bytes: int) -> InvalidArgument:
     """ERR-14, ERR-54."""
     return InvalidArgument(f"Request payload size exceeds the limit: {limit_bytes} bytes.")
+
+
+def detached_subscription() -> FailedPrecondition:
+    """ERR-41: the text is unsettled."""
+    return FailedPrecondition("Subscription is detached.")
 
 
 def unequal_modify_lists() -> InvalidArgument:

@@ -10,6 +10,7 @@ TOPICS = "topics"
 SUBSCRIPTIONS = "subscriptions"
 SNAPSHOTS = "snapshots"
 SCHEMAS = "schemas"
+COLLECTIONS = (TOPICS, SUBSCRIPTIONS, SNAPSHOTS, SCHEMAS)
 
 #: What a subscription or a snapshot shows in place of a topic that is gone (NAM-18, TOP-11).
 DELETED_TOPIC = "_deleted-topic_"
@@ -32,6 +33,16 @@ def check(name: str, collection: str) -> str:
     ):
         raise errors.bad_name(name)
     return parts[1]
+
+
+def check_any(name: str) -> str:
+    """Return the collection of `name`; raise ERR-01 unless it names a resource of any kind."""
+    parts = name.split("/")
+    collection = parts[2] if len(parts) == 4 else ""
+    if collection not in COLLECTIONS:
+        raise errors.bad_name(name)
+    check(name, collection)
+    return collection
 
 
 def check_project(name: str) -> str:

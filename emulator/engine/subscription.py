@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from emulator.api import pubsub
 from emulator.api.wkt import Duration
-from emulator.engine import durations, errors, labels, limits
+from emulator.engine import durations, errors, field_masks, labels, limits
 from emulator.engine.backlog import Backlog
 
 _EXPORTS = ("bigquery_config", "bigtable_config", "cloud_storage_config")
@@ -13,6 +15,25 @@ _OUTPUT_ONLY = (
     "detached",
     "topic_message_retention_duration",
     "analytics_hub_subscription_info",
+)
+_MASKABLE = field_masks.Maskable(
+    kind="Subscription",
+    hint="push_config",
+    mutable={  # UPD-06
+        "push_config",
+        "bigquery_config",
+        "bigtable_config",
+        "cloud_storage_config",
+        "ack_deadline_seconds",
+        "retain_acked_messages",
+        "message_retention_duration",
+        "labels",
+        "expiration_policy",
+        "dead_letter_policy",
+        "retry_policy",
+        "enable_exactly_once_delivery",
+        "message_transforms",
+    },
 )
 
 
@@ -31,6 +52,13 @@ class Subscription:
     def is_pull(self) -> bool:
         """Whether consumers fetch from it, rather than the service sending (SUB-03)."""
         return not delivery_types(self.resource)
+
+    def check_consumable(self) -> None:
+        """Raise FAILED_PRECONDITION if nobody can fetch from it (PUL-04, STR-03)."""
+        if self.resource.detached:
+            raise errors.detached_subscription()
+        if not self.is_pull:
+            raise errors.unsupported_subscription_type()
 
     @property
     def ack_deadline_us(self) -> int:
@@ -58,6 +86,16 @@ def complete(given: pubsub.Subscription) -> pubsub.Subscription:
     resource.ClearField("tags")  # TAG-01: input only
     for field in _OUTPUT_ONLY:
         resource.ClearField(field)
+    _fill_in(resource)
+    check(resource)
+    return resource
+
+
+def updated(
+    current: pubsub.Subscription, given: pubsub.Subscription, paths: Iterable[str]
+) -> pubsub.Subscription:
+    """Return what updating `current` by a mask makes; raise INVALID_ARGUMENT for a bad one."""
+    resource = field_masks.updated(current, given, paths, _MASKABLE)
     _fill_in(resource)
     check(resource)
     return resource

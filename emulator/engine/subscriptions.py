@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from emulator.api import pubsub
 from emulator.engine import errors, limits, names, subscription
 from emulator.engine.ack_ids import AckIdMint
 from emulator.engine.backlog import Backlog
-from emulator.engine.outcome import Available, Ended, Outcome
+from emulator.engine.outcome import Available, Effect, Ended, Outcome
 from emulator.engine.topic import Topic
 from emulator.engine.world import World
 
@@ -57,18 +59,46 @@ class Subscriptions:
         """Return a subscription."""
         return Outcome(_copy(self._world.subscription(name).resource))
 
+    def update(
+        self, given: pubsub.Subscription, paths: Sequence[str], *, now: int
+    ) -> Outcome[pubsub.Subscription]:
+        """Change the fields that `paths` name, all or none; return the subscription (UPD-06)."""
+        found = self._world.subscription(given.name)
+        was_pull = found.is_pull
+        found.resource = subscription.updated(found.resource, given, paths)
+        effects: tuple[Effect, ...] = ()
+        if was_pull and not found.is_pull:
+            effects = (Ended(found.name, errors.unsupported_subscription_type()),)  # STR-13
+        return Outcome(_copy(found.resource), effects)
+
+    def detach(self, name: str, *, now: int) -> Outcome[None]:
+        """Cut a subscription off from its topic for good; its backlog is gone (SUB-21)."""
+        found = self._world.subscription(name)
+        if found.resource.detached:
+            return Outcome(None)
+        self._drop(found)
+        found.resource.detached = True
+        return Outcome(None, (Ended(name, errors.detached_subscription()),))
+
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a subscription; its backlog is gone at once (SUB-20)."""
         world = self._world
         found = world.subscription(name)
         del world.subscriptions[name]
-        topic = world.topics.get(found.resource.topic)
+        world.policies.pop(name, None)
+        if not found.resource.detached:
+            self._drop(found)
+        return Outcome(None, (Ended(name, errors.not_found(name)),))
+
+    def _drop(self, found: subscription.Subscription) -> None:
+        """Take a subscription off its topic and let its backlog go."""
+        topic = self._world.topics.get(found.resource.topic)
         if topic is not None:
             topic.detach(found)
         backlog = found.backlog
         backlog.close()
-        world.project(names.project_of(name)).chores.extend((backlog, backlog.log))
-        return Outcome(None, (Ended(name, errors.not_found(name)),))
+        project = self._world.project(names.project_of(found.name))
+        project.chores.extend((backlog, backlog.log))
 
     def list(
         self, project: str, page_size: int, page_token: str, *, now: int

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from emulator.api import pubsub
-from emulator.engine import errors, labels
+from emulator.engine import errors, field_masks, labels
 from emulator.engine.message_log import MessageLog
 from emulator.engine.outcome import Available
 from emulator.engine.subscription import Subscription
 
 _KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
+_MASKABLE = field_masks.Maskable(
+    kind="Topic",
+    hint="schema_settings",
+    mutable={  # UPD-05
+        "labels",
+        "message_storage_policy",
+        "kms_key_name",
+        "schema_settings",
+        "message_retention_duration",
+        "ingestion_data_source_settings",
+        "message_transforms",
+    },
+)
 
 
 class Topic:
@@ -46,9 +60,21 @@ def complete(given: pubsub.Topic) -> pubsub.Topic:
     resource.CopyFrom(given)
     resource.ClearField("tags")  # TAG-01: input only
     resource.ClearField("satisfies_pzs")  # TOP-08: output only
+    _fill_in(resource)
+    return resource
+
+
+def _fill_in(resource: pubsub.Topic) -> None:
     resource.ClearField("state")
     if resource.HasField("ingestion_data_source_settings"):
         resource.state = pubsub.Topic.State.ACTIVE  # TOP-02, ING-04
+
+
+def updated(current: pubsub.Topic, given: pubsub.Topic, paths: Iterable[str]) -> pubsub.Topic:
+    """Return what updating `current` by a mask makes; raise INVALID_ARGUMENT for a bad one."""
+    resource = field_masks.updated(current, given, paths, _MASKABLE)
+    check(resource)
+    _fill_in(resource)
     return resource
 
 

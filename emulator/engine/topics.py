@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 
 from emulator.api import pubsub
 from emulator.engine import errors, limits, names, topic
@@ -32,10 +33,19 @@ class Topics:
         """Return a topic."""
         return Outcome(_copy(self._world.topic(name).resource))
 
+    def update(
+        self, given: pubsub.Topic, paths: Sequence[str], *, now: int
+    ) -> Outcome[pubsub.Topic]:
+        """Change the fields that `paths` name, all or none; return the topic (UPD-05, UPD-09)."""
+        found = self._world.topic(given.name)
+        found.resource = topic.updated(found.resource, given, paths)
+        return Outcome(_copy(found.resource))
+
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a topic; its subscriptions stay, with their backlogs (TOP-11)."""
         found = self._world.topic(name)
         del self._world.topics[name]
+        self._world.policies.pop(name, None)
         for subscription in found.subscriptions.values():
             subscription.resource.topic = names.DELETED_TOPIC
         return Outcome(None)

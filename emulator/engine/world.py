@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from typing import Protocol
 
+from emulator.api.iam import Policy
 from emulator.engine import errors, names
 from emulator.engine.lease_heap import LeaseHeap
 from emulator.engine.paging import Pager
@@ -53,7 +55,14 @@ class World:
         self.projects: dict[str, Project] = {}
         self.topics: dict[str, Topic] = {}
         self.subscriptions: dict[str, Subscription] = {}
+        self.policies: dict[str, Policy] = {}
+        self.policy_changes = 0
         self.generation = 0  # counts the subscriptions ever made
+
+    @property
+    def collections(self) -> dict[str, Collection[str]]:
+        """The names in use, by collection."""
+        return {names.TOPICS: self.topics, names.SUBSCRIPTIONS: self.subscriptions}
 
     def project(self, project_id: str) -> Project:
         """The project, which appears on first use; ERR-05 if it may not (NAM-16)."""

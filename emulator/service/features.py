@@ -8,6 +8,7 @@ page is what has no effect on messages here and is therefore stored and shown, w
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from emulator.engine.errors import Unimplemented
@@ -29,16 +30,12 @@ class Feature(NamedTuple):
 _PUBLISHER = "google.pubsub.v1.Publisher"
 _SUBSCRIBER = "google.pubsub.v1.Subscriber"
 _SCHEMAS = "google.pubsub.v1.SchemaService"
-_POLICIES = "google.iam.v1.IAMPolicy"
 _TOPIC = "google.pubsub.v1.Topic"
 _SUBSCRIPTION = "google.pubsub.v1.Subscription"
 
 #: Everything that is refused with UNIMPLEMENTED, when it is called or set.
 REFUSED = (
-    Feature(_PUBLISHER, "UpdateTopic", "updating topics"),
-    Feature(_PUBLISHER, "DetachSubscription", "detaching subscriptions"),
     Feature(_PUBLISHER, "ListTopicSnapshots", "snapshots"),
-    Feature(_SUBSCRIBER, "UpdateSubscription", "updating subscriptions"),
     Feature(_SUBSCRIBER, "ModifyPushConfig", "push delivery"),
     Feature(_SUBSCRIBER, "GetSnapshot", "snapshots"),
     Feature(_SUBSCRIBER, "ListSnapshots", "snapshots"),
@@ -56,9 +53,6 @@ REFUSED = (
     Feature(_SCHEMAS, "DeleteSchema", "schemas"),
     Feature(_SCHEMAS, "ValidateSchema", "schemas"),
     Feature(_SCHEMAS, "ValidateMessage", "schemas"),
-    Feature(_POLICIES, "SetIamPolicy", "IAM policies"),
-    Feature(_POLICIES, "GetIamPolicy", "IAM policies"),
-    Feature(_POLICIES, "TestIamPermissions", "IAM policies"),
     Feature(_TOPIC, "message_retention_duration", "topic retention"),
     Feature(_TOPIC, "schema_settings", "schemas on topics"),
     Feature(_SUBSCRIPTION, "filter", "filters"),
@@ -92,19 +86,28 @@ def refusal(feature: Feature) -> Unimplemented:
     )
 
 
-def check(resource: Message) -> None:
-    """Refuse a resource that sets a field of `REFUSED`; log a line for each of `STORED`."""
-    where = resource.DESCRIPTOR.full_name
+def check(resource: Message, mask: Collection[str] | None = None) -> None:
+    """Refuse a resource that sets a field of `REFUSED`; log a line for each of `STORED`.
+
+    With a `mask` only the fields that it names count.
+    """
     for feature in REFUSED:
-        if feature.where == where and _is_set(resource, feature.what):
+        if _concerns(feature, resource, mask):
             raise refusal(feature)
     for feature in STORED:
-        if feature.where == where and _is_set(resource, feature.what):
+        if _concerns(feature, resource, mask):
             log.warning(
                 "%s: %s is stored and shown, but has no effect here.",
                 getattr(resource, "name", ""),
                 feature.what,
             )
+
+
+def _concerns(feature: Feature, resource: Message, mask: Collection[str] | None) -> bool:
+    if feature.where != resource.DESCRIPTOR.full_name or not _is_set(resource, feature.what):
+        return False
+    field = feature.what.partition(".")[0]
+    return mask is None or any(path.partition(".")[0] == field for path in mask)
 
 
 def _is_set(message: Message, path: str) -> bool:

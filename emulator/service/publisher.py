@@ -19,6 +19,13 @@ class Publisher:
         outcome = core.engine.topics.create(request, now=core.now(request.name))
         return core.settle(request.name, outcome)
 
+    def update_topic(self, request: pubsub.UpdateTopicRequest, call: Call) -> pubsub.Topic:
+        paths = request.update_mask.paths
+        features.check(request.topic, paths)
+        core, name = self._core, request.topic.name
+        outcome = core.engine.topics.update(request.topic, paths, now=core.now(name))
+        return core.settle(name, outcome)
+
     def publish(self, request: pubsub.PublishRequest, call: Call) -> pubsub.PublishResponse:
         core, topic = self._core, request.topic
         outcome = core.engine.publish(request, call.encoded, now=core.now(topic))
@@ -45,6 +52,13 @@ class Publisher:
             request.topic, request.page_size, request.page_token, now=core.now(request.topic)
         ).value
         return pubsub.ListTopicSubscriptionsResponse(subscriptions=names, next_page_token=token)
+
+    def detach_subscription(
+        self, request: pubsub.DetachSubscriptionRequest, call: Call
+    ) -> pubsub.DetachSubscriptionResponse:
+        core, name = self._core, request.subscription
+        core.settle(name, core.engine.subscriptions.detach(name, now=core.now(name)))
+        return pubsub.DetachSubscriptionResponse()
 
     def delete_topic(self, request: pubsub.DeleteTopicRequest, call: Call) -> Empty:
         core = self._core

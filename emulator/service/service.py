@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from emulator.service import features
 from emulator.service.call import Call
 from emulator.service.core import Core
+from emulator.service.policies import Policies
 from emulator.service.publisher import Publisher
 from emulator.service.rpcs import RPCS, Rpc
 from emulator.service.subscriber import Subscriber
@@ -28,6 +29,7 @@ class Service:
         faces = {
             "google.pubsub.v1.Publisher": Publisher(core),
             "google.pubsub.v1.Subscriber": Subscriber(core),
+            "google.iam.v1.IAMPolicy": Policies(core),
         }
         self.handlers: dict[str, Handler] = {
             rpc.path: _handler(faces.get(rpc.service), rpc) for rpc in RPCS

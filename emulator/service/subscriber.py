@@ -33,6 +33,15 @@ class Subscriber:
         core, name = self._core, request.subscription
         return core.engine.subscriptions.get(name, now=core.now(name)).value
 
+    def update_subscription(
+        self, request: pubsub.UpdateSubscriptionRequest, call: Call
+    ) -> pubsub.Subscription:
+        paths = request.update_mask.paths
+        features.check(request.subscription, paths)
+        core, name = self._core, request.subscription.name
+        outcome = core.engine.subscriptions.update(request.subscription, paths, now=core.now(name))
+        return core.settle(name, outcome)
+
     def list_subscriptions(
         self, request: pubsub.ListSubscriptionsRequest, call: Call
     ) -> pubsub.ListSubscriptionsResponse:
