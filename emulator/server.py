@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from emulator.service.core import Core
+from emulator.service.memory import tune_garbage_collector
 from emulator.service.service import Service
 from emulator.transport.descriptors import raise_descriptor_limit
+from emulator.transport.event_loop import new_event_loop
 from emulator.transport.front import Front
 from emulator.transport.grpc_server import make_server
 from emulator.transport.http import HttpFace
@@ -24,24 +23,21 @@ from emulator.transport.listeners import (
     PortInUse,
     open_listeners,
 )
+from emulator.transport.private_folder import PrivateFolder
 
-__all__ = ["ListenError", "Options", "PortInUse", "Server"]
+if TYPE_CHECKING:
+    import grpc.aio
+
+__all__ = ["DEFAULT_HOSTS", "ListenError", "Options", "PortInUse", "Server", "loop_factory"]
 
 DEFAULT_PORT = 8085
 #: Answers that are on their way have this long to leave before connections are cut.
 _GRACE_S = 0.5
-#: The kernel's limit for the address of a unix socket is 104 bytes on some systems.
-_SOCKET_PATH_BYTES = 100
-_FOLDER_PREFIX = "pubsub-emulator-"
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """Event loops for servers: uvloop's where there is a wheel of it, asyncio's own elsewhere."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop
+    """What makes the event loops that servers run on."""
+    return new_event_loop
 
 
 @dataclass(frozen=True)
@@ -49,13 +45,15 @@ class Options:
     """`hosts` and `port` (0: any free one, the same for all hosts) are where it listens.
 
     `projects` are the only projects that exist; None for any (NAM-16). `profile` is "relaxed" or
-    "strict" (GEN-02).
+    "strict" (GEN-02). `owns_process`: nothing but the server lives in the process, whose limits
+    and garbage collector it may set to its own needs.
     """
 
     hosts: tuple[str, ...] = DEFAULT_HOSTS
     port: int = DEFAULT_PORT
     projects: frozenset[str] | None = None
     profile: str = "relaxed"
+    owns_process: bool = False
 
 
 class Server:
@@ -65,11 +63,12 @@ class Server:
         self.options = options
         self.stopping = asyncio.Event()
         self._core = Core(options.projects)
-        self._grpc = make_server(Service(self._core))
-        self._http = HttpFace(self)
+        self._service = Service(self._core)
+        self._http = HttpFace(self, self._service.handlers)
+        self._grpc: grpc.aio.Server | None = None
         self._listeners: Listeners | None = None
         self._front: Front | None = None
-        self._folder: Path | None = None
+        self._folder: PrivateFolder | None = None
 
     @property
     def port(self) -> int:
@@ -84,33 +83,49 @@ class Server:
 
     async def start(self) -> None:
         """Serve; raises ListenError, of which PortInUse is one, if an address cannot be had."""
-        raise_descriptor_limit()
+        if self.options.owns_process:
+            raise_descriptor_limit()
         self._listeners = open_listeners(self.options.hosts, self.options.port)
-        upstream = self._private_address()
-        await self._grpc.start()
-        self._front = Front(upstream, self._http.protocol)
+        try:
+            upstream = await self._start_grpc()
+            self._front = Front(upstream, self._http.protocol)
+        except BaseException:
+            self._listeners.close()
+            await self.stop()
+            raise
         self._front.start(self._listeners.sockets)
+        if self.options.owns_process:
+            tune_garbage_collector()
 
-    def _private_address(self) -> str | tuple[str, int]:
-        """Give the gRPC server an address that only this user can reach; return it."""
+    async def _start_grpc(self) -> str | tuple[str, int]:
+        """Serve gRPC at an address that only this user can reach; return it."""
+        server = self._grpc = make_server(self._service)
+        address: str | tuple[str, int]
         if sys.platform == "win32":
-            return "127.0.0.1", self._grpc.add_insecure_port("127.0.0.1:0")
-        self._folder = _private_folder()
-        path = str(self._folder / "grpc")
-        self._grpc.add_insecure_port(f"unix:{path}")
-        return path
+            address = "127.0.0.1", server.add_insecure_port("127.0.0.1:0")
+        else:
+            self._folder = PrivateFolder()
+            address = self._folder.socket
+            server.add_insecure_port(f"unix:{address}")
+        await server.start()
+        return address
 
     async def stop(self) -> None:
         """Answer whoever waits, free the port and close every connection."""
-        if self._front is not None:
-            await self._front.stop_accepting()
-        self._core.close()
-        await self._grpc.stop(_GRACE_S)
-        await self._http.close(_GRACE_S)
-        if self._front is not None:
-            await self._front.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            if self._front is not None:
+                await self._front.stop_accepting()
+            self._core.close()
+            if self._grpc is not None:
+                await asyncio.gather(self._grpc.stop(_GRACE_S), self._http.close(_GRACE_S))
+            if self._front is not None:
+                await self._front.close()
+        finally:
+            if self._folder is not None:
+                self._folder.remove()
+                self._folder = None
+            # gRPC keeps a thread for as long as any server of its is referred to.
+            self._grpc = None
 
     def reset(self) -> None:
         """Forget every topic and subscription."""
@@ -122,11 +137,3 @@ class Server:
 
     def __repr__(self) -> str:
         return f"<Server {self._core.engine!r}, {self._front!r}>"
-
-
-def _private_folder() -> Path:
-    """A new folder for the socket, in a place whose path is short enough."""
-    for place in (tempfile.gettempdir(), "/tmp"):
-        if len(os.fsencode(place)) + len(_FOLDER_PREFIX) + 16 <= _SOCKET_PATH_BYTES:
-            return Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=place))
-    raise OSError(f"The path of the temporary folder is too long: {tempfile.gettempdir()}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from types import TracebackType
 
 from emulator.server import Options, Server, loop_factory
@@ -17,74 +19,93 @@ class Emulator:
             os.environ["PUBSUB_EMULATOR_HOST"] = emulator.host_port
 
     It listens on a free port of the IPv4 loopback unless told otherwise. Several can run at once;
-    each is started once. Raises `emulator.server.ListenError` if it cannot listen.
+    each is started once. Raises `emulator.server.ListenError` if it cannot listen. Every method
+    may be called from any thread; one that is forgotten is stopped when the interpreter exits.
     """
 
     def __init__(self, options: Options | None = None) -> None:
         self._options = options or Options(hosts=("127.0.0.1",), port=0)
         self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._server: Server | None = None
+        self._addresses: tuple[str, ...] = ()
+        self._port = 0
+        # The loop and its server while they take calls, else None.
+        self._running: tuple[asyncio.AbstractEventLoop, Server] | None = None
+        self._is_stopped = False
+        self._lock = threading.Lock()
 
     @property
     def host_port(self) -> str:
         """What PUBSUB_EMULATOR_HOST must say."""
-        assert self._server is not None, "not started"
-        return self._server.addresses[0]
+        assert self._addresses, "not started"
+        return self._addresses[0]
 
     @property
     def port(self) -> int:
-        assert self._server is not None, "not started"
-        return self._server.port
+        assert self._port, "not started"
+        return self._port
 
     def start(self) -> Emulator:
         """Return when clients can connect."""
-        assert self._thread is None, "an Emulator is started once"
-        started = _Handover()
-        self._thread = threading.Thread(
-            target=self._run, args=(started,), name="pubsub-emulator", daemon=True
-        )
-        self._thread.start()
-        started.wait()
+        started: Future[None] = Future()
+        with self._lock:
+            assert self._thread is None, "an Emulator is started once"
+            # A daemon, so that the exit of the interpreter does not wait for it but stops it.
+            self._thread = threading.Thread(
+                target=self._run, args=(started,), name="pubsub-emulator", daemon=True
+            )
+            self._thread.start()
+        try:
+            started.result()
+        except BaseException:
+            self.stop()
+            raise
+        atexit.register(self.stop)
         return self
 
     def stop(self) -> None:
         """Return when the port is free; calling it again does nothing."""
-        if self._thread is None or not self._thread.is_alive():
+        if self._thread is None:
             return
-        assert self._server is not None
-        self._call(self._server.shutdown)
+        with self._lock:
+            self._is_stopped = True
+            if self._running is not None:
+                loop, server = self._running
+                loop.call_soon_threadsafe(server.shutdown)
         self._thread.join()
+        atexit.unregister(self.stop)
 
     def reset(self) -> None:
-        """Forget every topic and subscription."""
-        assert self._server is not None, "not started"
-        self._call(self._server.reset)
+        """Forget every topic and subscription; RuntimeError if it does not run."""
+        done: Future[None] = Future()
+        with self._lock:
+            if self._running is None:
+                raise RuntimeError("the emulator is not running")
+            loop, server = self._running
+            loop.call_soon_threadsafe(_settle, done, server.reset)
+        done.result()
 
-    def _call(self, function: Callable[[], None]) -> None:
-        """Run `function` on the server's loop and wait for it."""
-
-        async def run() -> None:
-            function()
-
-        assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(run(), self._loop).result()
-
-    def _run(self, started: _Handover) -> None:
+    def _run(self, started: Future[None]) -> None:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(self._serve(started))
 
-    async def _serve(self, started: _Handover) -> None:
+    async def _serve(self, started: Future[None]) -> None:
         try:
-            self._loop = asyncio.get_running_loop()
-            self._server = Server(self._options)
-            await self._server.start()
+            server = Server(self._options)
+            await server.start()
         except BaseException as error:
-            started.failed(error)
+            started.set_exception(error)
             return
-        started.done()
-        await self._server.stopping.wait()
-        await self._server.stop()
+        self._addresses, self._port = server.addresses, server.port
+        with self._lock:
+            self._running = (asyncio.get_running_loop(), server)
+            if self._is_stopped:  # meanwhile: its starter was interrupted
+                server.shutdown()
+        started.set_result(None)
+        await server.stopping.wait()
+        # Calls that were taken up to here still run: the loop turns while the server stops.
+        with self._lock:
+            self._running = None
+        await server.stop()
 
     def __enter__(self) -> Emulator:
         return self.start()
@@ -98,21 +119,10 @@ class Emulator:
         self.stop()
 
 
-class _Handover:
-    """How the thread tells its starter that it runs, or why not."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        self._error: BaseException | None = None
-
-    def done(self) -> None:
-        self._event.set()
-
-    def failed(self, error: BaseException) -> None:
-        self._error = error
-        self._event.set()
-
-    def wait(self) -> None:
-        self._event.wait()
-        if self._error is not None:
-            raise self._error
+def _settle(done: Future[None], function: Callable[[], None]) -> None:
+    try:
+        function()
+    except BaseException as error:
+        done.set_exception(error)
+    else:
+        done.set_result(None)

@@ -1,0 +1,201 @@
+"""The command line: its sub-commands, their options, and what is refused.
+
+Nothing of the server is imported here: `env` needs none of it, and `start` must first be ready for
+signals.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn, TypeVar
+
+from emulator import __version__
+from emulator.cli.host_port import DEFAULT_PORT, HostPort, hosts, port
+
+Value = TypeVar("Value")
+
+INTERRUPTED = 130
+"""What a shell reports for a program ended by Ctrl-C: 128 and the signal's number."""
+DEFAULT_TIMEOUT_S = 30.0
+
+
+class Parser(argparse.ArgumentParser):
+    """Refuses in one line instead of repeating the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2, as for every usage error."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit status: 0, 1 for a failure, 2 for wrong usage."""
+    parsed = _parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = parsed.run
+    try:
+        return run(parsed)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="pubsub-emulator",
+        description="A drop-in emulator of Google Cloud Pub/Sub.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_start(commands)
+    _add_env(commands)
+    _add_wait(commands)
+    return parser
+
+
+def _add_start(commands: argparse._SubParsersAction[Parser]) -> None:
+    start = commands.add_parser("start", help="serve until stopped", allow_abbrev=False)
+    start.set_defaults(run=partial(_run_start, start))
+    _add_addresses(start)
+    start.add_argument(
+        "--projects",
+        action="extend",
+        type=_checked(_names),
+        metavar="A,B",
+        help="the only projects that exist (default: every project does)",
+    )
+    start.add_argument(
+        "--project", metavar="P", help="accepted for scripts that give one; has no effect"
+    )
+    start.add_argument(
+        "--profile",
+        choices=("relaxed", "strict"),
+        default="relaxed",
+        help="how close to the real service's limits to be (default: %(default)s)",
+    )
+    start.add_argument(
+        "--log-level",
+        type=str.lower,
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="the least severe lines to log (default: %(default)s)",
+    )
+    start.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="(default: %(default)s)"
+    )
+
+
+def _add_addresses(start: Parser) -> None:
+    start.add_argument(
+        "--host",
+        action="extend",
+        type=_checked(hosts),
+        metavar="H,H",
+        help="where to listen; may be repeated (default: the IPv4 and the IPv6 loopback)",
+    )
+    start.add_argument(
+        "--port",
+        type=_checked(port),
+        metavar="N",
+        help=f"0 takes any free one (default: {DEFAULT_PORT})",
+    )
+    start.add_argument(
+        "--host-port",
+        type=_checked(HostPort.parse),
+        metavar="H:P",
+        help="host and port in one, like localhost:8085, [::1]:8085 or :8085",
+    )
+
+
+def _add_env(commands: argparse._SubParsersAction[Parser]) -> None:
+    env = commands.add_parser(
+        "env",
+        help='print what sets up clients: eval "$(pubsub-emulator env)"',
+        description="Print export lines that point clients at an emulator.",
+        allow_abbrev=False,
+    )
+    env.set_defaults(run=_run_env)
+    env.add_argument(
+        "--host-port",
+        type=_checked(HostPort.parse),
+        default=HostPort(),
+        metavar="H:P",
+        help=f"where the emulator is (default: localhost:{DEFAULT_PORT})",
+    )
+    env.add_argument(
+        "--project",
+        metavar="P",
+        help="the project (default: PUBSUB_PROJECT_ID, else GOOGLE_CLOUD_PROJECT, else no line)",
+    )
+
+
+def _add_wait(commands: argparse._SubParsersAction[Parser]) -> None:
+    wait = commands.add_parser("wait", help="return once an emulator answers", allow_abbrev=False)
+    wait.set_defaults(run=_run_wait)
+    wait.add_argument(
+        "--host-port",
+        type=_checked(HostPort.parse),
+        metavar="H:P",
+        help=f"where to ask (default: PUBSUB_EMULATOR_HOST, else localhost:{DEFAULT_PORT})",
+    )
+    wait.add_argument(
+        "--timeout",
+        type=_checked(_seconds),
+        default=DEFAULT_TIMEOUT_S,
+        metavar="S",
+        help="seconds after which to give up (default: %(default)g)",
+    )
+
+
+def _run_start(parser: Parser, parsed: argparse.Namespace) -> int:
+    if parsed.host_port is not None:
+        if parsed.host is not None or parsed.port is not None:
+            parser.error("--host-port says all that --host and --port could say")
+        parsed.host = parsed.host_port.host and [parsed.host_port.host]
+        parsed.port = parsed.host_port.port
+    from emulator.cli import start
+
+    return start.run(parsed)
+
+
+def _run_env(parsed: argparse.Namespace) -> int:
+    from emulator.cli import env
+
+    return env.run(parsed)
+
+
+def _run_wait(parsed: argparse.Namespace) -> int:
+    from emulator.cli import wait
+
+    return wait.run(parsed)
+
+
+def _checked(parse: Callable[[str], Value]) -> Callable[[str], Value]:
+    """Make argparse show what `parse` says in its ValueError, which it would hide."""
+
+    def checked(text: str) -> Value:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return checked
+
+
+def _names(text: str) -> list[str]:
+    """Return the projects of a comma list."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError(f"{text!r} names an empty project")
+    return names
+
+
+def _seconds(text: str) -> float:
+    """Return a positive number of seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"{text!r} is not a positive number of seconds")
+    return seconds
