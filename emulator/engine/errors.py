@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import ClassVar
 
+from emulator.api.rpc import ErrorInfo
 from emulator.api.wkt import Any
 
 
@@ -197,6 +198,32 @@ def long_label_value(key: str, value: str, limit: int) -> InvalidArgument:
 def bad_page_token(token: str) -> InvalidArgument:
     """ERR-29."""
     return InvalidArgument(f"Invalid page token given (token={token}).")
+
+
+def bad_filter(line: int, column: int, token: str) -> InvalidArgument:
+    """ERR-18: where the offending token begins, counted from 1 (FLT-03)."""
+    info = ErrorInfo(
+        reason="FILTER_EXPRESSION_FAILED_TO_PARSE",
+        domain="pubsub.googleapis.com",
+        metadata={
+            "line": str(line),
+            "column": str(column),
+            "token": token,
+            "message": "syntax error",
+        },
+    )
+    detail = Any()
+    detail.Pack(info)
+    return InvalidArgument(
+        f"Invalid filter expression: failed to parse (syntax error at line {line}, column "
+        f"{column}, token '{token}').",
+        [detail],
+    )
+
+
+def long_filter(given_bytes: int, limit_bytes: int) -> InvalidArgument:
+    """ERR-19: the text is unsettled."""
+    return too_large("filter_size", given_bytes, limit_bytes)
 
 
 # --- updates and policies ---------------------------------------------------------------------

@@ -22,18 +22,22 @@ class Consumer(ABC):
         self.subscription = subscription
         self.waiting: asyncio.Future[list[Delivery]] | None = None
 
+    @property
+    def is_waiting(self) -> bool:
+        return self.waiting is not None and not self.waiting.done()
+
     @abstractmethod
     def lease(self, share: int) -> list[Delivery]:
         """Lease up to `share` messages, fewer where it has not the room."""
 
     def answer(self, deliveries: list[Delivery]) -> None:
         """Stop waiting with these messages, which can be none."""
-        if self.waiting is not None and not self.waiting.done():
+        if self.waiting is not None and self.is_waiting:
             self.waiting.set_result(deliveries)
 
     def end(self, error: PubsubError) -> None:
         """Stop waiting with an error."""
-        if self.waiting is not None and not self.waiting.done():
+        if self.waiting is not None and self.is_waiting:
             self.waiting.set_exception(error)
 
 
@@ -69,6 +73,9 @@ class Consumers:
             return
         share = -(-self._engine.available(subscription) // len(line))
         for consumer in tuple(line):
+            if not consumer.is_waiting:
+                self.step_out(consumer)  # answered otherwise, or gone, and not yet aware of it
+                continue
             deliveries = consumer.lease(share) if share else []
             if deliveries:
                 self.step_out(consumer)

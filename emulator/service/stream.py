@@ -73,6 +73,8 @@ class Stream(Consumer):
         self._unsent = ()
 
     def lease(self, share: int) -> list[Delivery]:
+        if self.over.done():
+            return []  # the end is known, the transport has yet to hear of it
         return self._core.lease_to(self._holder, share)
 
     async def _wait(self) -> list[Delivery]:

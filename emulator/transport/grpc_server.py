@@ -11,11 +11,12 @@ import grpc
 import grpc.aio
 
 from emulator.engine.errors import Internal, PubsubError
-from emulator.service.rpcs import RPCS, Rpc
+from emulator.service.rpcs import RPCS, SERVICES, Rpc
 from emulator.service.service import Handler, Service
 from emulator.service.stream import Stream
 from emulator.transport.grpc_call import GrpcCall
 from emulator.transport.grpc_codec import decode, encode
+from emulator.transport.grpc_extras import Extras
 from emulator.transport.grpc_status import code_of, trailing_metadata
 from emulator.transport.grpc_stream import carry
 
@@ -40,15 +41,20 @@ _Unary = Callable[[bytes, Any], Awaitable[bytes]]
 
 
 def make_server(service: Service) -> grpc.aio.Server:
-    """A server that answers every RPC of the registry; add an address and start it."""
+    """A server that answers every RPC of the registry, health checks and reflection.
+
+    Add an address and start it.
+    """
     server = grpc.aio.server(options=_OPTIONS)
-    for name in {rpc.service for rpc in RPCS}:
+    for name in SERVICES:
         methods = {
             rpc.name: _method(rpc, service.handlers[rpc.path])
             for rpc in RPCS
             if rpc.service == name
         }
-        server.add_registered_method_handlers(name, methods)
+        handler = grpc.method_handlers_generic_handler(name, methods)
+        server.add_generic_rpc_handlers((handler,))
+    server.add_generic_rpc_handlers((Extras(),))
     return server
 
 
@@ -89,9 +95,7 @@ def _stream(rpc: Rpc, handler: Handler) -> Callable[[Any, Any], Awaitable[None]]
             encoded = await context.read()
             if encoded is grpc.aio.EOF:
                 return  # STR-14: it said nothing at all
-            # Clients learn that the stream is open, even if no message comes for long.
             stream = handler(decode(rpc.request, encoded), GrpcCall(encoded, context))
-            await context.send_initial_metadata(())
             await carry(cast(Stream, stream), context)
         except Exception as error:
             await _abort(rpc, error, context)

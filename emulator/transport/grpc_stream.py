@@ -29,8 +29,10 @@ async def carry(stream: Stream, context: Any) -> None:
     finally:
         reader.cancel()
         writer.cancel()
-        await asyncio.gather(reader, writer, return_exceptions=True)
-        stream.close()
+        try:
+            await asyncio.gather(reader, writer, return_exceptions=True)
+        finally:
+            stream.close()
 
 
 async def _read(stream: Stream, context: Any) -> None:
@@ -39,6 +41,8 @@ async def _read(stream: Stream, context: Any) -> None:
 
 
 async def _write(stream: Stream, context: Any) -> None:
+    # Clients learn that the stream is open, even if no message comes for long.
+    await context.send_initial_metadata(())
     while True:
         response = await stream.next_response()
         # Awaiting this is the back-pressure: nothing is leased for a client that does not read.

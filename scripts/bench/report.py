@@ -1,0 +1,157 @@
+"""What is printed: the table with its ratios, the comparison of two checkouts, the raw numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from scripts.bench.figures import FIGURES, Figure, Goal
+from scripts.bench.measurement import Measurement
+from scripts.bench.programs import Kind
+from scripts.bench.results import Results
+
+NAMES: dict[Kind, str] = {
+    "ours": "this emulator",
+    "other": "the other",
+    "google": "Google's",
+    "echo": "bare echo",
+}
+_BESIDE: tuple[Kind, ...] = ("google", "echo")
+_NONE = "-"
+_BUSY_CLIENT_CORES = 0.9
+_BUSY_MARK = "*"
+FOOTNOTES = (
+    "CPU µs: the server's microseconds per message; ×: this emulator's value ÷ the other's.",
+    f"{_BUSY_MARK}: the client was busy with {_BUSY_CLIENT_CORES} cores or more, "
+    "so the server may do better than this.",
+)
+
+Table = tuple[list[str], list[list[str]]]
+"""Head and lines."""
+
+
+def overview(results: Results) -> Table:
+    """Build this emulator's figures beside Google's and the echo's, with ratios and goals."""
+    head = ["figure", "unit", NAMES["ours"], "CPU µs"]
+    for kind in _BESIDE:
+        head += [NAMES[kind], "CPU µs", f"× {NAMES[kind]}"]
+    head.append("goal")
+    return head, [_overview_line(figure, results) for figure in _measured(results)]
+
+
+def comparison(results: Results) -> Table:
+    """Build this checkout's figures beside another's, with ratios of value and CPU."""
+    head = ["figure", "unit", NAMES["ours"], "CPU µs", NAMES["other"], "CPU µs"]
+    head += ["× the other", "CPU × the other"]
+    return head, [_comparison_line(figure, results) for figure in _measured(results)]
+
+
+def raw(results: Results, machine: list[str]) -> dict[str, Any]:
+    """Build all samples, as JSON takes them."""
+    return {
+        "machine": machine,
+        "figures": {
+            figure.key: {
+                "unit": figure.unit,
+                **{kind: _raw_samples(results, figure, kind) for kind in NAMES},
+            }
+            for figure in _measured(results)
+        },
+        "failures": [
+            {"row": failure.row, "server": failure.kind, "why": failure.why}
+            for failure in results.failures
+        ],
+    }
+
+
+def failures(results: Results) -> list[str]:
+    """Return a line for every row that failed."""
+    return [
+        f"failed: {failure.row} on {NAMES[failure.kind]}: {failure.why}"
+        for failure in results.failures
+    ]
+
+
+def _measured(results: Results) -> list[Figure]:
+    return [
+        figure for figure in FIGURES if any(results.samples(figure.key, kind) for kind in NAMES)
+    ]
+
+
+def _overview_line(figure: Figure, results: Results) -> list[str]:
+    ours = results.median(figure.key, "ours")
+    line = [figure.label, figure.unit, *_value_cells(ours)]
+    for kind in _BESIDE:
+        other = results.median(figure.key, kind)
+        line += [*_value_cells(other), _ratio(ours, other)]
+    goals = "; ".join(_goal(figure, goal, results) for goal in figure.goals)
+    return [*line, goals]
+
+
+def _comparison_line(figure: Figure, results: Results) -> list[str]:
+    ours = results.median(figure.key, "ours")
+    other = results.median(figure.key, "other")
+    cpu = _quotient(_cpu_us(ours), _cpu_us(other))
+    cells = [*_value_cells(ours), *_value_cells(other), _ratio(ours, other), cpu]
+    return [figure.label, figure.unit, *cells]
+
+
+def _value_cells(measurement: Measurement | None) -> Sequence[str]:
+    if measurement is None:
+        return _NONE, _NONE
+    is_busy = (measurement.client_cores or 0) >= _BUSY_CLIENT_CORES
+    mark = _BUSY_MARK if is_busy else ""
+    cpu = _NONE if measurement.cpu_us is None else number(measurement.cpu_us)
+    return number(measurement.value) + mark, cpu
+
+
+def _ratio(ours: Measurement | None, other: Measurement | None) -> str:
+    return _quotient(ours.value if ours else None, other.value if other else None)
+
+
+def _cpu_us(measurement: Measurement | None) -> float | None:
+    return measurement.cpu_us if measurement else None
+
+
+def _quotient(ours: float | None, other: float | None) -> str:
+    return number(ours / other) if ours is not None and other else _NONE
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits and no exponent."""
+    if not value:
+        return "0"
+    decimals = 2 - math.floor(math.log10(abs(value)))
+    return f"{round(value, decimals):,.{max(0, decimals)}f}"
+
+
+def _goal(figure: Figure, goal: Goal, results: Results) -> str:
+    sign = "≥" if figure.is_more_better else "≤"
+    factor = f"1/{1 / goal.factor:g}" if goal.factor < 0.1 else f"{goal.factor:g}"
+    text = f"{sign} {factor}"
+    if goal.against != "nothing":
+        text += f" × {NAMES[goal.against]}"
+    return text + _verdict(figure, goal, results)
+
+
+def _verdict(figure: Figure, goal: Goal, results: Results) -> str:
+    ours = results.median(figure.key, "ours")
+    other = 1.0
+    if goal.against != "nothing":
+        measured = results.median(figure.key, goal.against)
+        other = measured.value if measured else 0.0
+    if ours is None or not other:
+        return ""
+    return " ✓" if figure.is_reached(goal, ours.value, other) else " ✗"
+
+
+def _raw_samples(results: Results, figure: Figure, kind: Kind) -> list[dict[str, float | None]]:
+    return [
+        {
+            "value": sample.value,
+            "cpu_us": sample.cpu_us,
+            "client_cores": sample.client_cores,
+        }
+        for sample in results.samples(figure.key, kind)
+    ]

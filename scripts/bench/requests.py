@@ -1,0 +1,62 @@
+"""The requests of the benchmark, as bytes ready to be sent.
+
+Requests that carry ack ids take them as `wire.sized_ack_ids` returns them.
+"""
+
+from scripts.bench import wire
+
+PAYLOAD_BYTES = 100
+TOPIC = "projects/bench/topics/events"
+SUBSCRIPTION = "projects/bench/subscriptions/worker"
+
+_MESSAGE = wire.block(1, b"x" * PAYLOAD_BYTES) + wire.block(
+    2, wire.text(1, "kind") + wire.text(2, "event")
+)
+STREAM_ACK_DEADLINE_S = 60
+_ACK_DEADLINE_S = 600
+"""The longest: no lease may run out while a slow server is measured."""
+
+
+def topic(name: str = TOPIC) -> bytes:
+    """Build a Topic, which is what CreateTopic takes; GetTopic's request has the same bytes."""
+    return wire.text(1, name)
+
+
+def subscription(name: str = SUBSCRIPTION, topic_name: str = TOPIC) -> bytes:
+    """Build a Subscription, which is what CreateSubscription takes."""
+    return wire.text(1, name) + wire.text(2, topic_name) + wire.number(5, _ACK_DEADLINE_S)
+
+
+def publish(count: int) -> bytes:
+    """Build a PublishRequest of `count` messages with 100 bytes and one attribute each."""
+    return wire.text(1, TOPIC) + wire.block(2, _MESSAGE) * count
+
+
+def pull(max_messages: int) -> bytes:
+    """Build a PullRequest."""
+    return wire.text(1, SUBSCRIPTION) + wire.number(3, max_messages)
+
+
+def acknowledge(sized_ack_ids: list[bytes]) -> bytes:
+    """Build an AcknowledgeRequest."""
+    return wire.text(1, SUBSCRIPTION) + _repeated(2, sized_ack_ids)
+
+
+def modify_ack_deadline(sized_ack_ids: list[bytes], deadline_s: int) -> bytes:
+    """Build a ModifyAckDeadlineRequest."""
+    return wire.text(1, SUBSCRIPTION) + wire.number(3, deadline_s) + _repeated(4, sized_ack_ids)
+
+
+def open_stream(subscription_name: str = SUBSCRIPTION) -> bytes:
+    """Build the first StreamingPullRequest; without flow control, the server is what limits."""
+    return wire.text(1, subscription_name) + wire.number(5, STREAM_ACK_DEADLINE_S)
+
+
+def acknowledge_on_stream(sized_ack_ids: list[bytes]) -> bytes:
+    """Build a later StreamingPullRequest that acknowledges."""
+    return _repeated(2, sized_ack_ids)
+
+
+def _repeated(field: int, sized: list[bytes]) -> bytes:
+    tag = wire.varint(field << 3 | 2)
+    return tag + tag.join(sized)

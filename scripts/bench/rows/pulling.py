@@ -1,0 +1,42 @@
+"""Unary pull and acknowledge, on a backlog published before."""
+
+import math
+
+from scripts.bench import load, requests, wire
+from scripts.bench.measurement import Measurement
+from scripts.bench.rows.publishing import publish_many
+from scripts.bench.target import Target
+
+BATCH = 100
+WORKERS = 4
+_WARM_UP_MESSAGES = 40_000
+_MEASURED_MESSAGES = 100_000
+
+
+async def pull(target: Target, seconds: float) -> dict[str, Measurement]:
+    """Pull and acknowledge 100 messages a call, 4 callers, 100,000 messages in all.
+
+    The work is fixed and not the time, so that the backlog is as deep for every server.
+    """
+    await target.client.set_up()
+    await publish_many(target, _WARM_UP_MESSAGES + _MEASURED_MESSAGES)
+    await pull_and_ack(target, _WARM_UP_MESSAGES)
+    with target.meter() as meter:
+        await pull_and_ack(target, _MEASURED_MESSAGES)
+    return {"pull": meter.rate(_MEASURED_MESSAGES)}
+
+
+async def pull_and_ack(target: Target, messages: int, workers: int = WORKERS) -> None:
+    """Pull and acknowledge so many messages of a backlog that holds them, 100 a call."""
+    request = requests.pull(BATCH)
+
+    async def exchange() -> int:
+        ack_ids = wire.sized_ack_ids(await target.client.pull(request))
+        await target.client.acknowledge(requests.acknowledge(ack_ids))
+        return len(ack_ids)
+
+    rest = messages
+    while rest > 0:
+        # A server may return fewer than asked. Never more calls than full ones would take: a pull
+        # from an empty backlog would wait.
+        rest -= await load.for_times(math.ceil(rest / BATCH), workers, exchange)

@@ -1,0 +1,136 @@
+"""What must hold inside an engine after every operation; the only tests that look at internals."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from emulator.engine import backlog as backlog_module
+from emulator.engine import lease_heap as heap_module
+from emulator.engine.backlog import Backlog
+from emulator.engine.delivery import AVAILABLE, LEASED, Delivery
+from emulator.engine.engine import Engine
+from emulator.engine.holder import Holder
+from emulator.engine.lease_heap import LeaseHeap
+from emulator.engine.message_log import MessageLog
+
+
+def backlog_of(engine: Engine, subscription: str) -> Backlog:
+    return engine._world.subscriptions[subscription].backlog
+
+
+def heap_of(engine: Engine, project: str) -> LeaseHeap:
+    return engine._world.projects[project].leases
+
+
+def log_of(engine: Engine, topic: str) -> MessageLog:
+    return engine._world.topics[topic].log
+
+
+def check_engine(engine: Engine) -> None:
+    """Assert all invariants that need no knowledge of what happened before."""
+    logs = {id(topic.log): topic.log for topic in engine._world.topics.values()}
+    ack_ids: Counter[str] = Counter()
+    for subscription in engine._world.subscriptions.values():
+        check_backlog(subscription.backlog)
+        logs[id(subscription.backlog.log)] = subscription.backlog.log
+        ack_ids.update(list(subscription.backlog._deliveries))
+    assert not [ack_id for ack_id, count in ack_ids.items() if count > 1]
+    for log in logs.values():
+        check_log(log)
+    for project_id in engine.projects():
+        check_heap(heap_of(engine, project_id), armed_of(engine, project_id))
+        check_next_deadline(engine, project_id)
+
+
+def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
+    """The deliveries of a project whose leases run, unfreed ones of deleted subscriptions too."""
+    world = engine._world
+    backlogs = [
+        subscription.backlog
+        for name, subscription in world.subscriptions.items()
+        if name.startswith(f"projects/{project_id}/")
+    ]
+    project = world.projects[project_id]
+    # After a reset there are chores whose leases are in a heap that nobody looks at any more.
+    backlogs += [
+        chore
+        for chore in project.chores
+        if isinstance(chore, Backlog) and chore._leases is project.leases
+    ]
+    return [
+        delivery
+        for backlog in backlogs
+        for delivery in backlog._deliveries.values()
+        if delivery.batch is not None
+    ]
+
+
+def check_backlog(backlog: Backlog) -> None:
+    deliveries = backlog._deliveries
+    waiting = [d for d in backlog._requeued if d.state is AVAILABLE]
+    for ack_id, delivery in deliveries.items():
+        assert delivery.ack_id == ack_id
+        assert delivery.state in (AVAILABLE, LEASED)
+        assert delivery.message.position < backlog._reader.position
+        assert (delivery.batch is not None) == (delivery.state is LEASED)
+    assert len({id(d) for d in waiting}) == len(waiting), "a delivery waits twice"
+    named = {id(d) for d in deliveries.values() if d.state is AVAILABLE}
+    nameless = {id(d) for d in waiting if not d.ack_id}
+    assert named | nameless == {id(d) for d in waiting}, "a delivery waits in no queue"
+    positions = {id(d): d.message.position for d in (*deliveries.values(), *waiting)}
+    assert len(set(positions.values())) == len(positions), "one message in two deliveries"
+    leased = sum(d.state is LEASED for d in deliveries.values())
+    assert backlog.leased == leased
+    assert backlog._requeued_live == len(waiting)
+    assert backlog.undelivered == backlog.available + leased
+    assert len(backlog._requeued) <= 2 * len(waiting) + backlog_module._SLACK + 1
+    assert [d.behind for d in waiting] == sorted(d.behind for d in waiting)
+
+
+def check_log(log: MessageLog) -> None:
+    positions = [reader.position for reader in log._readers]
+    floor = min(positions, default=log.end)
+    assert log._floor == floor
+    assert log._at_floor == positions.count(floor)
+    assert log._base <= log._freed <= floor <= log.end
+    start = floor - log._base
+    kept = [entry for entry in log._entries[start:] if entry is not None]
+    assert [message.position for message in kept] == list(range(floor, log.end))
+    freed = log._entries[: log._freed - log._base]
+    assert freed == [None] * len(freed)
+    assert len(freed) * 2 <= max(len(log._entries), 1)
+
+
+def check_heap(heap: LeaseHeap, armed: list[Delivery]) -> None:
+    assert heap.live == len(armed)
+    live = Counter(id(delivery.batch) for delivery in armed)
+    for deadline_us, _, batch in heap._heap:
+        assert batch.deadline_us == deadline_us
+        assert batch.live == live[id(batch)]
+        assert sum(d.batch is batch for d in batch.deliveries) == batch.live
+    listed = {id(batch) for _, _, batch in heap._heap if batch.live}
+    assert listed == set(live), "a lease that never ends"
+    for delivery in armed:
+        assert delivery.batch is not None
+        assert delivery.batch.deadline_us <= delivery.deadline_us, "a lease that ends too late"
+    assert heap._dead_batches == sum(not batch.live for _, _, batch in heap._heap)
+    assert heap._listed == sum(len(batch.deliveries) for _, _, batch in heap._heap)
+    assert len(heap) <= 2 * heap.live + heap_module._SLACK + 1
+
+
+def check_next_deadline(engine: Engine, project_id: str) -> None:
+    """Nothing ends before the engine asks to be called again."""
+    next_us = engine.next_deadline(project_id)
+    armed = armed_of(engine, project_id)
+    if next_us is None:
+        assert armed == []
+    else:
+        assert next_us <= min((d.deadline_us for d in armed), default=next_us)
+
+
+def check_window(holder: Holder, backlog: Backlog) -> None:
+    """A stream holds the leases that run on what it was sent, and nothing else (STR-07)."""
+    held = [d for d in backlog._deliveries.values() if d.holder is holder]
+    assert all(d.state is LEASED for d in held)
+    assert holder.held_messages == len(held)
+    assert holder.held_bytes == sum(len(d.message.encoded) for d in held)
