@@ -62,7 +62,7 @@ class Server:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.stopping = asyncio.Event()
-        self._core = Core(options.projects)
+        self._core = Core(options.projects, is_strict=options.profile == "strict")
         self._service = Service(self._core)
         self._http = HttpFace(self, self._service.handlers)
         self._grpc: grpc.aio.Server | None = None

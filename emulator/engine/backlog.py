@@ -1,44 +1,81 @@
 """What one subscription still has to deliver, and the leases on what it has delivered.
 
-A message is in one place: beyond the reader's position in the log (AVAILABLE, never leased), in
-`_deliveries` under its newest ack id (LEASED, or AVAILABLE again until the next lease), or
-nowhere (ACKED, DROPPED). Deliveries that wait to go out again also stand in `_requeued`, behind
-the messages that were waiting when their lease ended (DLV-08).
+A message is in one place: in the source (AVAILABLE, never leased), in `_deliveries` under its
+newest ack id (LEASED, DELAYED, or AVAILABLE again until the next lease), or nowhere (ACKED,
+DEAD_LETTERED, DROPPED). Deliveries that wait to go out again also stand in `_requeued`, behind the
+messages that were waiting when their lease ended (DLV-08); delayed ones stand in the project's
+heap of backoffs. Messages with a key on an ordered subscription are `ordering.OrderedBacklog`'s.
 """
 
 from __future__ import annotations
 
-from collections import deque
+import sys
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
+from emulator.api import pubsub
 from emulator.engine import errors
 from emulator.engine.ack_ids import AckIdMint
-from emulator.engine.delivery import ACKED, AVAILABLE, DROPPED, LEASED, Delivery
+from emulator.engine.deadline_heap import DeadlineHeap
+from emulator.engine.delivery import (
+    ACKED,
+    AVAILABLE,
+    DEAD_LETTERED,
+    DELAYED,
+    DROPPED,
+    LEASED,
+    Delivery,
+)
+from emulator.engine.delivery_rules import DeliveryRules
+from emulator.engine.durations import SECOND_US
+from emulator.engine.exactly_once import AckedIds, AckReport
 from emulator.engine.holder import Holder
-from emulator.engine.lease_heap import LeaseHeap
-from emulator.engine.message_log import MessageLog
+from emulator.engine.message_log import Message
 from emulator.engine.outcome import Available, Effect, Room
+from emulator.engine.sources import QueueSource, Source
+from emulator.engine.taking import Taking
+
+if TYPE_CHECKING:
+    from emulator.engine.dead_letter import Forwarder
+    from emulator.engine.filters import Filter
 
 _SLACK = 64
+EVERYWHERE = sys.maxsize  # before this position lies every message
 
 
 class Backlog:
-    """`wake` is the effect to report when messages become available here."""
+    """`wake` is the effect to report when messages become available here.
+
+    `leases` and `delays` are its project's heaps. With a `filter` the source is a queue, and
+    `index` must be told of what is published.
+    """
 
     def __init__(
-        self, log: MessageLog, mint: AckIdMint, leases: LeaseHeap, wake: Available
+        self,
+        source: Source,
+        mint: AckIdMint,
+        leases: DeadlineHeap,
+        delays: DeadlineHeap,
+        wake: Available,
+        filter: Filter | None = None,
     ) -> None:
-        self.log = log
+        self.source = source
         self.wake = wake
+        self.filter = filter
+        self.rules = DeliveryRules()
+        self.forwarder: Forwarder | None = None
+        self.is_closed = False
         self._mint = mint
         self._leases = leases
-        self._reader = log.attach()  # SUB-15: only what is published from now on
+        self._delays = delays
         self._deliveries: dict[str, Delivery] = {}
         self._requeued: deque[Delivery] = deque()
         self._requeued_live = 0
         self._leased = 0
+        self._delayed = 0
+        self._acked_ids = AckedIds()
         self._effects: list[Effect] = []
-        self.is_closed = False
 
     # --- what there is ---
 
@@ -48,14 +85,44 @@ class Backlog:
         return self._leased
 
     @property
+    def delayed(self) -> int:
+        """Messages that wait for their backoff to end (RTY-02)."""
+        return self._delayed
+
+    @property
     def available(self) -> int:
         """Messages that could be leased now."""
-        return self.log.end - self._reader.position + self._requeued_live
+        return self.source.count + self._requeued_live
 
     @property
     def undelivered(self) -> int:
         """Messages not acked, those out with somebody included (MET-01)."""
-        return self.available + self._leased
+        return self.available + self._leased + self.delayed
+
+    def take_effects(self) -> tuple[Effect, ...]:
+        """What the operations since the last call brought about."""
+        if not self._effects:
+            return ()
+        effects, self._effects = tuple(dict.fromkeys(self._effects)), []
+        return effects
+
+    # --- what comes in ---
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether `index` must be told of what is published."""
+        return isinstance(self.source, QueueSource)
+
+    def index(self, messages: Sequence[Message], contents: Sequence[pubsub.PubsubMessage]) -> None:
+        """Take in what was published; `contents` are the messages as sent (DLV-40)."""
+        matches = self.filter.matches if self.filter is not None else None
+        for message, content in zip(messages, contents, strict=True):
+            if matches is None or matches(content.attributes):
+                self._put(message)
+
+    def _put(self, message: Message) -> None:
+        assert isinstance(self.source, QueueSource)
+        self.source.put(message)
 
     # --- leases ---
 
@@ -67,14 +134,12 @@ class Backlog:
         A `holder` gets no more than its window has room for. One message is leased whatever its
         size to whoever holds nothing yet, so that none can block the subscription (STR-07).
         """
-        is_strict = False
-        if holder is not None:
-            limit = min(limit, holder.room_messages)
-            is_strict = holder.held_messages > 0 and holder.room_bytes < limit_bytes
-            limit_bytes = min(limit_bytes, holder.room_bytes)
-        taken = self._take(limit, limit_bytes, is_strict)
+        taking = Taking(limit, limit_bytes, holder)
+        self._take(taking)
+        taken = taking.taken
         if holder is not None:
             self._enter_window(holder, taken)
+            holder.is_blocked = not taken and taking.is_full and self.available > 0
         self._start_leases(taken, deadline_us)
         return taken
 
@@ -84,7 +149,6 @@ class Backlog:
             if delivery.ack_id:
                 del deliveries[delivery.ack_id]
             delivery.state = LEASED
-            delivery.attempt += 1
             delivery.ack_id = ack_id = issue()
             deliveries[ack_id] = delivery
         self._leased += len(taken)
@@ -95,7 +159,6 @@ class Backlog:
             delivery.holder = holder
             holder.held_bytes += len(delivery.message.encoded)
         holder.held_messages += len(taken)
-        holder.is_blocked = not taken and self.available > 0
 
     def _leave_window(self, delivery: Delivery) -> None:
         holder = delivery.holder
@@ -107,108 +170,261 @@ class Backlog:
             holder.is_blocked = False
             self._effects.append(Room(holder))
 
-    def _take(self, limit: int, limit_bytes: int, is_strict: bool) -> list[Delivery]:
-        """Take deliveries out of what is available; the first one may be too large if it may."""
-        taken: list[Delivery] = []
-        while len(taken) < limit:
-            count = len(taken)
-            limit_bytes = self._take_requeued(taken, limit, limit_bytes, is_strict)
-            limit_bytes = self._take_fresh(taken, limit, limit_bytes, is_strict)
-            if len(taken) == count:
-                break
-        return taken
+    def _take(self, taking: Taking) -> None:
+        """Take out of what is available."""
+        self._take_unkeyed(taking, EVERYWHERE)
 
-    def _take_requeued(
-        self, taken: list[Delivery], limit: int, limit_bytes: int, is_strict: bool
-    ) -> int:
-        """Move deliveries whose turn it is from `_requeued` to `taken`; return the bytes left."""
+    def _take_unkeyed(self, taking: Taking, before: int) -> None:
+        """Take messages without a lane, of those never leased only the ones below `before`."""
+        while not taking.is_full:
+            count = len(taking.taken)
+            if self._requeued:
+                self._take_requeued(taking)
+            self._take_fresh(taking, before)
+            if len(taking.taken) == count:
+                return
+
+    def _take_requeued(self, taking: Taking) -> None:
         requeued = self._requeued
-        while requeued and requeued[0].behind <= self._reader.position and len(taken) < limit:
+        while requeued and requeued[0].behind <= self.source.position and not taking.is_full:
             delivery = requeued[0]
             if delivery.state is AVAILABLE:
-                left = limit_bytes - len(delivery.message.encoded)
-                if left < 0 and (taken or is_strict):
-                    return 0
-                limit_bytes = left
+                if not taking.fits(delivery.message):
+                    return
+                taking.taken.append(delivery)
                 self._requeued_live -= 1
-                taken.append(delivery)
             requeued.popleft()
-        return limit_bytes
 
-    def _take_fresh(
-        self, taken: list[Delivery], limit: int, limit_bytes: int, is_strict: bool
-    ) -> int:
-        """Add deliveries of messages never leased to `taken`; return the bytes left."""
-        start = self._reader.position
-        stop = min(start + limit - len(taken), self.log.end)
+    def _take_fresh(self, taking: Taking, before: int) -> None:
         if self._requeued:
             # Whoever waits to go out again waits behind the messages before `behind` only.
-            stop = min(stop, max(self._requeued[0].behind, start))
-        if start == stop:
-            return limit_bytes
-        for message in self.log.between(start, stop):
-            left = limit_bytes - len(message.encoded)
+            before = min(before, self._requeued[0].behind)
+        taken, left, is_strict = taking.taken, taking.bytes_left, taking.is_strict
+        count = len(taken)
+        for message in self.source.peek(taking.limit - count, before):
+            left -= len(message.encoded)  # as `fits` does; this is the hot path
             if left < 0 and (taken or is_strict):
-                stop, limit_bytes = message.position, 0
+                taking.is_too_large = True
                 break
-            limit_bytes = left
             taken.append(Delivery(message))
-        self.log.advance(self._reader, stop)
-        return limit_bytes
+        taking.bytes_left = left
+        if len(taken) > count:
+            self.source.take(len(taken) - count)
 
-    def acknowledge(self, ack_ids: Iterable[str]) -> None:
-        """Settle the deliveries that `ack_ids` name; stale ids change nothing (DLV-23, DLV-24)."""
-        pop = self._deliveries.pop
-        disarm = self._leases.disarm
+    # --- acknowledgements ---
+
+    def check_ack_ids(self, ack_ids: Iterable[str]) -> None:
+        """Raise ERR-12 if any id was never issued for this subscription (DLV-25, DLV-28).
+
+        With exactly-once delivery such an id is one failure of its request's (EOD-03).
+        """
+        if self.rules.is_exactly_once:
+            return
         for ack_id in ack_ids:
-            delivery = pop(ack_id, None)
+            if ack_id not in self._deliveries and not self._mint.recognises(ack_id):
+                raise errors.bad_ack_id(ack_id)
+
+    def acknowledge(self, ack_ids: Iterable[str]) -> AckReport | None:
+        """Settle the deliveries that `ack_ids` name; stale ids change nothing (DLV-23, DLV-24).
+
+        With exactly-once delivery the report says which ids failed.
+        """
+        if self.rules.is_exactly_once:
+            return self._acknowledge_exactly(ack_ids)
+        deliveries, disarm = self._deliveries, self._leases.disarm
+        for ack_id in ack_ids:
+            delivery = deliveries.pop(ack_id, None)
             if delivery is None:
                 continue
-            if delivery.state is LEASED:
-                disarm(delivery)
+            if delivery.state is LEASED and delivery.lane is None:
+                disarm(delivery)  # as `_settle` does; this is the hot path
                 self._leased -= 1
                 if delivery.holder is not None:
                     self._leave_window(delivery)
+                delivery.state = ACKED
+            elif self._may_settle(delivery):
+                self._settle(delivery)
             else:
-                self._forget_requeued()
-            delivery.move_to(ACKED)
+                deliveries[ack_id] = delivery
+        return None
 
-    def modify(self, ack_ids: Iterable[str], deadline_us: int) -> None:
+    def _acknowledge_exactly(self, ack_ids: Iterable[str]) -> AckReport:
+        report = AckReport()
+        for ack_id in self._in_turn(ack_ids):
+            delivery = self._deliveries.get(ack_id)
+            if delivery is None or delivery.state is not LEASED:
+                known = ack_id in self._acked_ids
+                (report.succeeded if known else report.invalid).append(ack_id)
+            elif not self._is_next_in_lane(delivery):
+                report.unordered.append(ack_id)
+            else:
+                del self._deliveries[ack_id]
+                self._settle(delivery)
+                self._acked_ids.add(ack_id)
+                report.succeeded.append(ack_id)
+        return report
+
+    def _settle(self, delivery: Delivery) -> None:
+        """A delivery, out of `_deliveries` already, is acked."""
+        state = delivery.state
+        if state is LEASED:
+            self._leases.disarm(delivery)
+            self._leased -= 1
+            if delivery.holder is not None:
+                self._leave_window(delivery)
+        elif state is DELAYED:
+            self._delays.disarm(delivery)
+            self._delayed -= 1
+        else:
+            self._forget_requeued()
+        delivery.move_to(ACKED)
+
+    def _may_settle(self, delivery: Delivery) -> bool:
+        return True
+
+    def _in_turn(self, ack_ids: Iterable[str]) -> Iterable[str]:
+        """The order in which to settle the ids of one request."""
+        return ack_ids
+
+    def _is_next_in_lane(self, delivery: Delivery) -> bool:
+        return True
+
+    def _forget_requeued(self) -> None:
+        """A requeued delivery was settled; it is passed over when its turn comes."""
+        self._requeued_live -= 1
+        if len(self._requeued) > 2 * self._requeued_live + _SLACK:
+            # The one just settled is not marked yet; it goes the next time.
+            self._requeued = deque(d for d in self._requeued if d.state is AVAILABLE)
+
+    # --- deadlines ---
+
+    def set_deadline(self, ack_ids: Iterable[str], seconds: int, now: int) -> AckReport | None:
+        """Let running leases end `seconds` from `now`, or at once and as failures (DLV-03)."""
+        if seconds:
+            return self.modify(ack_ids, now + seconds * SECOND_US)
+        return self.nack(ack_ids, now)
+
+    def modify(self, ack_ids: Iterable[str], deadline_us: int) -> AckReport | None:
         """Let the running leases that `ack_ids` name end at `deadline_us` (DLV-21).
 
         A lease that has ended is not taken up again: its message waits for the next one (DLV-23).
         """
-        self._leases.rearm(self, self._running(ack_ids), deadline_us)
+        running, report = self._running(ack_ids)
+        self._leases.rearm(self, running, deadline_us)
+        return report
 
-    def nack(self, ack_ids: Iterable[str]) -> None:
+    def nack(self, ack_ids: Iterable[str], now: int) -> AckReport | None:
         """End the running leases that `ack_ids` name (DLV-03)."""
-        running = self._running(ack_ids)
+        running, report = self._running(ack_ids)
         for delivery in running:
             self._leases.disarm(delivery)
-        self.requeue(running)
+        self.fail(running, now)
+        return report
 
-    def requeue(self, deliveries: Sequence[Delivery]) -> None:
-        """Make deliveries whose leases ended, disarmed already, available again behind the rest."""
-        end = self.log.end
-        for delivery in deliveries:
-            delivery.behind = end
-        self._requeued.extend(deliveries)
-        self._became_available(deliveries)
+    def _running(self, ack_ids: Iterable[str]) -> tuple[list[Delivery], AckReport | None]:
+        get = self._deliveries.get
+        # A dict, because the same id may come twice in one request.
+        found = {ack_id: get(ack_id) for ack_id in ack_ids}
+        running = [d for d in found.values() if d is not None and d.state is LEASED]
+        if not self.rules.is_exactly_once:
+            return running, None
+        report = AckReport()
+        for ack_id, delivery in found.items():
+            is_running = delivery is not None and delivery.state is LEASED
+            (report.succeeded if is_running else report.invalid).append(ack_id)
+        return running, report
 
-    def _became_available(self, deliveries: Sequence[Delivery]) -> None:
+    # --- failures ---
+
+    def fail(self, deliveries: Sequence[Delivery], now: int) -> None:
+        """The leases of `deliveries`, disarmed already, ended without an acknowledgement."""
+        self._leased -= len(deliveries)
+        kept = []
         for delivery in deliveries:
-            delivery.move_to(AVAILABLE)
+            self._count_failure(delivery)
             if delivery.holder is not None:
                 self._leave_window(delivery)
+            if not self._dead_letter(delivery):
+                kept.append(delivery)
+        if kept:
+            self._give_back(kept, now)
+
+    def _count_failure(self, delivery: Delivery) -> None:
+        policy = self.rules.policy
+        if not delivery.failures:
+            delivery.policy, delivery.first_counted = policy, 0
+        elif delivery.policy != policy:
+            delivery.policy, delivery.first_counted = policy, delivery.failures
+        delivery.failures += 1
+
+    def delivery_attempt(self, delivery: Delivery) -> int:
+        """What `delivery_attempt` says of a lease: 0 without a dead-letter policy (DLQ-01)."""
+        if not self.rules.max_attempts:
+            return 0
+        return self._counted(delivery) + 1
+
+    def _counted(self, delivery: Delivery) -> int:
+        if not delivery.failures or delivery.policy != self.rules.policy:
+            return 0  # DLQ-11: failures from before the policy do not count
+        return delivery.failures - delivery.first_counted
+
+    def _dead_letter(self, delivery: Delivery) -> bool:
+        """Forward a message whose attempts are used up; return whether it is gone (DLQ-02)."""
+        limit = self.rules.max_attempts
+        if not limit or self.forwarder is None:
+            return False
+        attempts = self._counted(delivery)
+        if attempts < limit:
+            return False
+        forward = self.forwarder.forward(delivery.message, attempts)
+        if forward is None:
+            return False
+        self._effects.append(forward)
+        del self._deliveries[delivery.ack_id]
+        delivery.ack_id = ""
+        delivery.move_to(DEAD_LETTERED)
+        return True
+
+    def _give_back(self, failed: Sequence[Delivery], now: int) -> None:
+        """Make failed deliveries available again, at once or after their backoff (RTY-01, 02)."""
+        backoff = self.rules.backoff
+        if backoff is None:
+            self._requeue(failed)
+            return
+        by_deadline: defaultdict[int, list[Delivery]] = defaultdict(list)
+        for delivery in failed:
+            by_deadline[now + backoff.delay_us(delivery.failures)].append(delivery)
+        for deadline_us, group in by_deadline.items():
+            if deadline_us <= now:
+                self._requeue(group)
+            else:
+                self._delay(group, deadline_us)
+
+    def _delay(self, deliveries: Sequence[Delivery], deadline_us: int) -> None:
+        for delivery in deliveries:
+            delivery.move_to(DELAYED)
+        self._delayed += len(deliveries)
+        self._delays.arm(self, deliveries, deadline_us)
+
+    def end_backoff(self, deliveries: Sequence[Delivery]) -> None:
+        """The backoffs of `deliveries`, disarmed already, are over."""
+        self._delayed -= len(deliveries)
+        self._requeue(deliveries)
+
+    def _requeue(self, deliveries: Sequence[Delivery]) -> None:
+        """Make deliveries available behind whatever is available already (DLV-08)."""
+        end = self.source.end
+        for delivery in deliveries:
+            delivery.move_to(AVAILABLE)
+            delivery.behind = end
+        self._requeued.extend(deliveries)
         self._requeued_live += len(deliveries)
-        self._leased -= len(deliveries)
-        if deliveries:
-            self._effects.append(self.wake)
+        self._effects.append(self.wake)
 
     def release(self, leases: Sequence[tuple[Delivery, str]]) -> None:
         """Take back leases, given with their ack ids, that never reached anybody.
 
-        It is as if they had not been made: no attempt is counted, and the messages are the next
+        It is as if they had not been made: no failure is counted, and the messages are the next
         to go. Leases that ended meanwhile are left alone (PUL-06).
         """
         returned = [
@@ -216,49 +432,40 @@ class Backlog:
             for delivery, ack_id in leases
             if delivery.state is LEASED and delivery.ack_id == ack_id
         ]
+        if returned:
+            self._take_back(returned)
+            self._effects.append(self.wake)
+
+    def _take_back(self, returned: Sequence[Delivery]) -> None:
         for delivery in reversed(returned):
-            self._leases.disarm(delivery)
-            del self._deliveries[delivery.ack_id]
-            delivery.attempt -= 1
-            delivery.ack_id = ""
+            self._cancel(delivery)
             delivery.behind = 0
             self._requeued.appendleft(delivery)
-        self._became_available(returned)
+        self._requeued_live += len(returned)
 
-    def take_effects(self) -> tuple[Effect, ...]:
-        """What the operations since the last call brought about."""
-        if not self._effects:
-            return ()
-        effects, self._effects = tuple(dict.fromkeys(self._effects)), []
-        return effects
+    def _cancel(self, delivery: Delivery) -> None:
+        """End a running lease without a failure; its ack id is stale from now on."""
+        self._leases.disarm(delivery)
+        self._leased -= 1
+        if delivery.holder is not None:
+            self._leave_window(delivery)
+        self._forget_ack_id(delivery)
+        delivery.move_to(AVAILABLE)
 
-    def check_ack_ids(self, ack_ids: Iterable[str]) -> None:
-        """Raise ERR-12 if any id was never issued for this subscription (DLV-25, DLV-28)."""
-        for ack_id in ack_ids:
-            if ack_id not in self._deliveries and not self._mint.recognises(ack_id):
-                raise errors.bad_ack_id(ack_id)
-
-    def _running(self, ack_ids: Iterable[str]) -> list[Delivery]:
-        get = self._deliveries.get
-        # A dict, because the same id may come twice in one request.
-        found = {ack_id: get(ack_id) for ack_id in ack_ids}
-        return [d for d in found.values() if d is not None and d.state is LEASED]
-
-    def _forget_requeued(self) -> None:
-        """A requeued delivery was settled; it is passed over when its turn comes."""
-        self._requeued_live -= 1
-        if len(self._requeued) > 2 * self._requeued_live + _SLACK:
-            self._requeued = deque(d for d in self._requeued if d.state is not ACKED)
+    def _forget_ack_id(self, delivery: Delivery) -> None:
+        if delivery.ack_id:
+            del self._deliveries[delivery.ack_id]
+            delivery.ack_id = ""
 
     # --- the end ---
 
     def close(self) -> None:
         """Drop everything. What is left in memory goes by `reclaim`, in slices."""
         self.is_closed = True
-        self.log.detach(self._reader)
+        self.source.close()
 
     def reclaim(self, budget: int) -> int:
-        """Free up to `budget` deliveries of a closed backlog; return how many."""
+        """Free up to `budget` messages of a closed backlog; return how many."""
         freed = 0
         while freed < budget and self._deliveries:
             _, delivery = self._deliveries.popitem()
@@ -269,11 +476,12 @@ class Backlog:
             if delivery.state is AVAILABLE:
                 delivery.move_to(DROPPED)
             freed += 1
-        return freed
+        return freed + self.source.reclaim(budget - freed)
 
     def _drop(self, delivery: Delivery) -> None:
         if delivery.batch is not None:
-            self._leases.disarm(delivery)
+            heap = self._leases if delivery.state is LEASED else self._delays
+            heap.disarm(delivery)
         delivery.move_to(DROPPED)
 
     def __repr__(self) -> str:

@@ -16,6 +16,11 @@ def to_us(duration: Duration) -> int:
     return int(duration.seconds) * SECOND_US + int(duration.nanos) // 1_000
 
 
+def total_ns(duration: Duration) -> int:
+    """Nanoseconds in `duration`, exactly."""
+    return int(duration.seconds) * 1_000_000_000 + int(duration.nanos)
+
+
 def to_timestamp(time_us: int) -> Timestamp:
     seconds, micros = divmod(time_us, SECOND_US)
     return Timestamp(seconds=seconds, nanos=micros * 1_000)
@@ -23,7 +28,7 @@ def to_timestamp(time_us: int) -> Timestamp:
 
 def text(duration: Duration) -> str:
     """Spell a duration as the service's errors do: `744h`, `9m59.5s`, `0s` (ERR-93)."""
-    nanos = int(duration.seconds) * 1_000_000_000 + int(duration.nanos)
+    nanos = total_ns(duration)
     sign, nanos = ("-", -nanos) if nanos < 0 else ("", nanos)
     seconds, fraction = divmod(nanos, 1_000_000_000)
     hours, seconds = divmod(seconds, 3_600)

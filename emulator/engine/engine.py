@@ -8,19 +8,18 @@ the time of the project of the resource an operation names.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine import errors, limits, names, publishing, streaming
-from emulator.engine.backlog import Backlog
+from emulator.engine import errors, limits, names, publishing
 from emulator.engine.delivery import Delivery
-from emulator.engine.durations import SECOND_US
-from emulator.engine.holder import Holder
-from emulator.engine.outcome import Effect, Ended, Outcome
+from emulator.engine.errors import PubsubError
+from emulator.engine.outcome import Effect, Ended, Forward, Outcome
 from emulator.engine.policies import Policies
+from emulator.engine.streams import Streams
 from emulator.engine.subscription import Subscription
 from emulator.engine.subscriptions import Subscriptions
+from emulator.engine.topic import Topic
 from emulator.engine.topics import Topics
 from emulator.engine.world import World
 
@@ -31,12 +30,22 @@ TICK_BUDGET = 2_000
 class Engine:
     """One emulated Pub/Sub; `nonce` must differ between any two whose ids could meet."""
 
-    def __init__(self, *, nonce: bytes, allowed_projects: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        nonce: bytes,
+        allowed_projects: frozenset[str] | None = None,
+        is_strict: bool = False,
+    ) -> None:
         self._published = 0
-        self._world = World(nonce, allowed_projects)
-        self.topics = Topics(self._world)
-        self.subscriptions = Subscriptions(self._world)
-        self.policies = Policies(self._world)
+        self._enter(World(nonce, allowed_projects, is_strict))
+
+    def _enter(self, world: World) -> None:
+        self._world = world
+        self.topics = Topics(world)
+        self.subscriptions = Subscriptions(world)
+        self.streams = Streams(world)
+        self.policies = Policies(world)
 
     # --- messages ---
 
@@ -50,18 +59,38 @@ class Engine:
         publishing.check_sizes(request, len(encoded_request))
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
+        return Outcome(self._append(topic, encoded, request.messages, now), topic.wake)
+
+    def forward(self, effect: Forward, *, now: int) -> Outcome[None]:
+        """Publish a dead letter; `now` is the time of its topic's project (DLQ-05)."""
+        topic = self._world.topics.get(effect.topic)
+        if topic is None:
+            return Outcome(None)
+        self._append(topic, [effect.content.SerializeToString()], [effect.content], now)
+        return Outcome(None, topic.wake)
+
+    def _append(
+        self,
+        topic: Topic,
+        encoded: Sequence[bytes],
+        contents: Sequence[pubsub.PubsubMessage],
+        now: int,
+    ) -> list[str]:
+        """Give messages of one ordering key their ids and time, and take them into the log."""
         time_us = publishing.publish_time_us(now, topic.last_publish_time_us)
         messages, ids = publishing.finish(
             encoded,
             position=topic.log.end,
             number=self._published,
             time_us=time_us,
-            ordering_key=request.messages[0].ordering_key,
+            ordering_key=contents[0].ordering_key,
         )
         self._published += len(messages)
         topic.last_publish_time_us = time_us
         topic.log.append(messages)
-        return Outcome(ids, topic.wake)
+        for backlog in topic.indexed:
+            backlog.index(messages, contents)
+        return ids
 
     def lease(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Delivery]]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20)."""
@@ -83,73 +112,19 @@ class Engine:
         found.check_consumable()
         return found
 
+    def delivery_attempts(
+        self, subscription: str, deliveries: Sequence[Delivery]
+    ) -> list[int] | None:
+        """`delivery_attempt` of each of some new leases; None without a policy (DLQ-01)."""
+        backlog = self._world.subscription(subscription).backlog
+        if not backlog.rules.max_attempts:
+            return None
+        return [backlog.delivery_attempt(delivery) for delivery in deliveries]
+
     def available(self, subscription: str) -> int:
         """How many messages of a subscription could be leased now; 0 where there is none."""
         found = self._world.subscriptions.get(subscription)
         return found.backlog.available if found is not None else 0
-
-    # --- streams ---
-
-    def open_stream(self, request: pubsub.StreamingPullRequest, *, now: int) -> Outcome[Holder]:
-        """Begin a StreamingPull with its first request; return its holder (STR-01, STR-03)."""
-        streaming.check_first(request)
-        found = self._world.subscription(request.subscription)
-        found.check_consumable()
-        holder = Holder(
-            request.subscription,
-            request.stream_ack_deadline_seconds * SECOND_US,
-            request.max_outstanding_messages,
-            request.max_outstanding_bytes,
-        )
-        return Outcome(holder, self._settle_from_stream(found.backlog, request, now))
-
-    def receive(
-        self, holder: Holder, request: pubsub.StreamingPullRequest, *, now: int
-    ) -> Outcome[None]:
-        """Take a later request of a stream: acks, deadlines, or nothing at all (STR-02, STR-04)."""
-        streaming.check_later(request)
-        backlog = self._world.subscription(holder.subscription).backlog
-        effects = self._settle_from_stream(backlog, request, now)
-        if request.stream_ack_deadline_seconds:
-            holder.ack_deadline_us = request.stream_ack_deadline_seconds * SECOND_US
-        return Outcome(None, effects)
-
-    def _settle_from_stream(
-        self, backlog: Backlog, request: pubsub.StreamingPullRequest, now: int
-    ) -> tuple[Effect, ...]:
-        streaming.check_leases(request)
-        backlog.check_ack_ids(request.ack_ids)
-        backlog.check_ack_ids(request.modify_deadline_ack_ids)
-        backlog.acknowledge(request.ack_ids)
-        by_deadline: defaultdict[int, list[str]] = defaultdict(list)
-        for ack_id, seconds in zip(
-            request.modify_deadline_ack_ids, request.modify_deadline_seconds, strict=True
-        ):
-            by_deadline[seconds].append(ack_id)
-        for seconds, ack_ids in by_deadline.items():
-            self._modify(backlog, ack_ids, seconds, now)
-        return backlog.take_effects()
-
-    def subscription_properties(
-        self, subscription: str
-    ) -> pubsub.StreamingPullResponse.SubscriptionProperties:
-        """What every response of a stream says about its subscription (STR-06)."""
-        resource = self._world.subscription(subscription).resource
-        return pubsub.StreamingPullResponse.SubscriptionProperties(
-            exactly_once_delivery_enabled=resource.enable_exactly_once_delivery,
-            message_ordering_enabled=resource.enable_message_ordering,
-        )
-
-    def lease_to(self, holder: Holder, limit: int, *, now: int) -> Outcome[list[Delivery]]:
-        """Lease to a stream what its window has room for, `limit` messages at most (STR-07)."""
-        backlog = self._world.subscription(holder.subscription).backlog
-        deliveries = backlog.lease(
-            min(limit, limits.PULL_MESSAGES),
-            limits.RESPONSE_BYTES,
-            now + holder.ack_deadline_us,
-            holder,
-        )
-        return Outcome(deliveries)
 
     # --- leases ---
 
@@ -165,16 +140,18 @@ class Engine:
 
     def acknowledge(
         self, subscription: str, ack_ids: Sequence[str], *, now: int, size_bytes: int = 0
-    ) -> Outcome[None]:
+    ) -> Outcome[PubsubError | None]:
         """Acknowledge deliveries; stale ids are accepted and change nothing (DLV-23..25).
 
+        With exactly-once delivery the value is the error that names the ids that failed; the
+        others have been processed (EOD-03).
         `size_bytes` is the encoded request's, where it is limited (DLV-27).
         """
         self._check_ack_request(subscription, ack_ids, size_bytes)
         backlog = self._world.subscription(subscription).backlog
         backlog.check_ack_ids(ack_ids)
-        backlog.acknowledge(ack_ids)
-        return Outcome(None, backlog.take_effects())
+        report = backlog.acknowledge(ack_ids)
+        return Outcome(report.failure() if report is not None else None, backlog.take_effects())
 
     def modify_ack_deadline(
         self,
@@ -184,22 +161,19 @@ class Engine:
         *,
         now: int,
         size_bytes: int = 0,
-    ) -> Outcome[None]:
-        """Let leases end `seconds` from now; 0 is a nack (DLV-03, DLV-21, DLV-22)."""
+    ) -> Outcome[PubsubError | None]:
+        """Let leases end `seconds` from now; 0 is a nack (DLV-03, DLV-21, DLV-22).
+
+        The value is as that of `acknowledge`.
+        """
         self._check_ack_request(subscription, ack_ids, size_bytes)
         found = self._world.subscription(subscription)
         if not 0 <= seconds <= limits.ACK_DEADLINE_MAX_S:
             raise errors.bad_ack_deadline(seconds, 0, limits.ACK_DEADLINE_MAX_S)
         backlog = found.backlog
         backlog.check_ack_ids(ack_ids)
-        self._modify(backlog, ack_ids, seconds, now)
-        return Outcome(None, backlog.take_effects())
-
-    def _modify(self, backlog: Backlog, ack_ids: Sequence[str], seconds: int, now: int) -> None:
-        if seconds:
-            backlog.modify(ack_ids, now + seconds * SECOND_US)
-        else:
-            backlog.nack(ack_ids)
+        report = backlog.set_deadline(ack_ids, seconds, now)
+        return Outcome(report.failure() if report is not None else None, backlog.take_effects())
 
     def _check_ack_request(
         self, subscription: str, ack_ids: Sequence[str], size_bytes: int
@@ -218,11 +192,16 @@ class Engine:
         found = self._world.projects.get(project)
         if found is None:
             return Outcome(False)
-        ended, left = found.leases.expire(now, budget)
         effects: dict[Effect, None] = {}  # each once, in order
+        ended, left = found.leases.expire(now, budget)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
-                backlog.requeue(deliveries)
+                backlog.fail(deliveries, now)
+                effects.update(dict.fromkeys(backlog.take_effects()))
+        ended, left = found.delays.expire(now, left)
+        for backlog, deliveries in ended:
+            if not backlog.is_closed:
+                backlog.end_backoff(deliveries)
                 effects.update(dict.fromkeys(backlog.take_effects()))
         found.do_chores(left)
         next_us = self.next_deadline(project)
@@ -234,7 +213,10 @@ class Engine:
         found = self._world.projects.get(project)
         if found is None:
             return None
-        return 0 if found.chores else found.leases.next_deadline()
+        if found.chores:
+            return 0
+        deadlines = (found.leases.next_deadline(), found.delays.next_deadline())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def projects(self) -> list[str]:
         """The projects that have been used."""
@@ -245,17 +227,13 @@ class Engine:
     def reset(self, *, nonce: bytes) -> Outcome[None]:
         """Forget every topic and subscription; ids from before are stale (design: `nonce`)."""
         old = self._world
-        self._world = World(nonce, old.allowed_projects)
-        self.topics = Topics(self._world)
-        self.subscriptions = Subscriptions(self._world)
-        self.policies = Policies(self._world)
+        self._enter(World(nonce, old.allowed_projects, old.is_strict))
         ended = tuple(Ended(name, errors.not_found(name)) for name in old.subscriptions)
         for name, subscription in old.subscriptions.items():
             if subscription.backlog.is_closed:
                 continue
             subscription.backlog.close()
-            chores = (subscription.backlog, subscription.backlog.log)
-            old.project(names.project_of(name)).chores.extend(chores)
+            old.project(names.project_of(name)).chores.append(subscription.backlog)
         for project_id, project in old.projects.items():
             if project.chores:
                 self._world.project(project_id).chores = project.chores

@@ -7,7 +7,7 @@ and cites its rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import ClassVar
 
@@ -342,6 +342,20 @@ def stream_closed() -> Unavailable:
 def unsupported_subscription_type() -> FailedPrecondition:
     """ERR-40."""
     return FailedPrecondition("This method is not supported for this subscription type.")
+
+
+def exactly_once_failure(codes: Mapping[str, str]) -> InvalidArgument:
+    """ERR-17: `codes` says of each failing ack id what is wrong with it (EOD-02, EOD-03)."""
+    info = ErrorInfo(
+        reason="EXACTLY_ONCE_ACKID_FAILURE", domain="pubsub.googleapis.com", metadata=codes
+    )
+    detail = Any()
+    detail.Pack(info)
+    return InvalidArgument(
+        "Some acknowledgement ids in the request were invalid. This could be because the "
+        "acknowledgement ids have expired or the acknowledgement ids were malformed.",
+        [detail],
+    )
 
 
 # --- quotas --------------------------------------------------------------------------------------

@@ -7,6 +7,10 @@ acknowledgement over another connection, a deadline, a deletion.
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emulator.engine.ordering import Lane
 
 _UNLIMITED = sys.maxsize
 
@@ -14,6 +18,7 @@ _UNLIMITED = sys.maxsize
 class Holder:
     """One consumer of one subscription: a stream. A limit of 0 or less is none.
 
+    `lanes` are the ordered keys of which it has messages and may have more (ORD-05).
     `is_blocked` is set when messages were there and the window had no room for the next one.
     """
 
@@ -22,6 +27,7 @@ class Holder:
         "held_bytes",
         "held_messages",
         "is_blocked",
+        "lanes",
         "max_bytes",
         "max_messages",
         "subscription",
@@ -37,6 +43,7 @@ class Holder:
         self.held_messages = 0
         self.held_bytes = 0
         self.is_blocked = False
+        self.lanes: dict[Lane, None] = {}
 
     @property
     def room_messages(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
+from emulator.api.pubsub import PubsubMessage
 from emulator.engine.errors import PubsubError
 from emulator.engine.holder import Holder
 
@@ -29,7 +30,20 @@ class Room(NamedTuple):
     holder: Holder
 
 
-Effect = Available | Ended | Room
+class Forward(NamedTuple):
+    """This message is to be published to a dead-letter topic: `Engine.forward` it at once.
+
+    It is an effect because the topic may lie in a project with another time.
+    """
+
+    topic: str
+    content: PubsubMessage
+
+    def __hash__(self) -> int:
+        return id(self.content)
+
+
+Effect = Available | Ended | Room | Forward
 
 
 class Outcome(NamedTuple, Generic[Value]):

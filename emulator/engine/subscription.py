@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from emulator.api import pubsub
 from emulator.api.wkt import Duration
-from emulator.engine import durations, errors, field_masks, labels, limits
+from emulator.engine import delivery_rules, durations, errors, field_masks, labels, limits
 from emulator.engine.backlog import Backlog
 
 _EXPORTS = ("bigquery_config", "bigtable_config", "cloud_storage_config")
@@ -86,6 +86,8 @@ def complete(given: pubsub.Subscription) -> pubsub.Subscription:
     resource.ClearField("tags")  # TAG-01: input only
     for field in _OUTPUT_ONLY:
         resource.ClearField(field)
+    if resource.enable_exactly_once_delivery and not resource.ack_deadline_seconds:
+        resource.ack_deadline_seconds = limits.EXACTLY_ONCE_ACK_DEADLINE_DEFAULT_S
     _fill_in(resource)
     check(resource)
     return resource
@@ -105,6 +107,7 @@ def _fill_in(resource: pubsub.Subscription) -> None:
     resource.state = pubsub.Subscription.State.ACTIVE
     resource.push_config.SetInParent()
     _fill_in_exports(resource)
+    delivery_rules.fill_in(resource)
     if not resource.ack_deadline_seconds:
         is_file = resource.HasField("cloud_storage_config")
         resource.ack_deadline_seconds = (
@@ -147,6 +150,10 @@ def check(resource: pubsub.Subscription) -> None:
         # SUB-03; the text is ours.
         raise errors.invalid_argument(f"more than one delivery type: {', '.join(sorted(types))}")
     _check_ack_deadline(resource.ack_deadline_seconds)
+    if resource.enable_exactly_once_delivery and types:
+        # SUB-12; the text is ours.
+        raise errors.invalid_argument("enable_exactly_once_delivery needs a pull subscription")
+    delivery_rules.check(resource)
     labels.check(resource.labels)
     check_retention(resource.message_retention_duration)
     _check_expiration(resource)
@@ -162,7 +169,7 @@ def check_retention(duration: Duration) -> None:
     """Raise ERR-22 unless `duration` is from 10 minutes to 31 days (SUB-05, TOP-04)."""
     low = durations.from_seconds(limits.RETENTION_MIN_S)
     high = durations.from_seconds(limits.RETENTION_MAX_S)
-    if not _total(low) <= _total(duration) <= _total(high):
+    if not durations.total_ns(low) <= durations.total_ns(duration) <= durations.total_ns(high):
         raise errors.out_of_bounds(
             "message retention duration",
             durations.text(duration),
@@ -176,17 +183,13 @@ def _check_expiration(resource: pubsub.Subscription) -> None:
     if not policy.HasField("ttl"):
         return  # SUB-07: never expires
     low = durations.from_seconds(limits.EXPIRATION_MIN_S)
-    if _total(policy.ttl) < _total(low):
+    if durations.total_ns(policy.ttl) < durations.total_ns(low):
         raise errors.too_small(
             "expiration duration", durations.text(policy.ttl), durations.text(low)
         )
     retention = resource.message_retention_duration
-    if _total(policy.ttl) < _total(retention):
+    if durations.total_ns(policy.ttl) < durations.total_ns(retention):
         # SUB-06; the text is unsettled.
         raise errors.too_small(
             "expiration duration", durations.text(policy.ttl), durations.text(retention)
         )
-
-
-def _total(duration: Duration) -> tuple[int, int]:
-    return duration.seconds, duration.nanos

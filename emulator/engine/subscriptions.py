@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine import errors, limits, names, subscription
+from emulator.engine import dead_letter, delivery_rules, errors, limits, names, subscription
 from emulator.engine.ack_ids import AckIdMint
 from emulator.engine.backlog import Backlog
+from emulator.engine.dead_letter import Forwarder
+from emulator.engine.filters import Filter, compile_filter
+from emulator.engine.message_log import MessageLog
+from emulator.engine.ordering import OrderedBacklog
 from emulator.engine.outcome import Available, Effect, Ended, Outcome
+from emulator.engine.sources import LogSource, QueueSource
 from emulator.engine.topic import Topic
-from emulator.engine.world import World
+from emulator.engine.world import Project, World
 
 
 class Subscriptions:
@@ -28,10 +33,14 @@ class Subscriptions:
         topic = world.topic(given.topic)
         resource = subscription.complete(given)
         resource.name = name
+        passes = compile_filter(resource.filter)
+        dead_letter.check_target(world, resource)
         self._check_quotas(project.id, topic)
         world.generation += 1
         mint = AckIdMint(name, world.nonce, world.generation)
-        backlog = Backlog(topic.log, mint, project.leases, Available(name))
+        backlog = _new_backlog(resource, passes, topic.log, mint, project)
+        backlog.rules = delivery_rules.of(resource, backlog.rules)
+        backlog.forwarder = Forwarder(world, resource)
         made = subscription.Subscription(resource, backlog)
         world.subscriptions[name] = made
         topic.attach(made)
@@ -65,7 +74,13 @@ class Subscriptions:
         """Change the fields that `paths` name, all or none; return the subscription (UPD-06)."""
         found = self._world.subscription(given.name)
         was_pull = found.is_pull
-        found.resource = subscription.updated(found.resource, given, paths)
+        resource = subscription.updated(found.resource, given, paths)
+        if any(path.startswith("dead_letter_policy") for path in paths):
+            dead_letter.check_target(self._world, resource)
+        found.resource = resource
+        backlog = found.backlog
+        backlog.rules = delivery_rules.of(resource, backlog.rules)
+        backlog.forwarder = Forwarder(self._world, resource)
         effects: tuple[Effect, ...] = ()
         if was_pull and not found.is_pull:
             effects = (Ended(found.name, errors.unsupported_subscription_type()),)  # STR-13
@@ -98,7 +113,7 @@ class Subscriptions:
         backlog = found.backlog
         backlog.close()
         project = self._world.project(names.project_of(found.name))
-        project.chores.extend((backlog, backlog.log))
+        project.chores.append(backlog)
 
     def list(
         self, project: str, page_size: int, page_token: str, *, now: int
@@ -114,6 +129,20 @@ class Subscriptions:
         )
         subscriptions = self._world.subscriptions
         return Outcome(([_copy(subscriptions[name].resource) for name in found], token))
+
+
+def _new_backlog(
+    resource: pubsub.Subscription,
+    passes: Filter | None,
+    log: MessageLog,
+    mint: AckIdMint,
+    project: Project,
+) -> Backlog:
+    is_ordered = resource.enable_message_ordering
+    source = QueueSource(log) if is_ordered or passes else LogSource(log)
+    kind = OrderedBacklog if is_ordered else Backlog
+    wake = Available(resource.name)
+    return kind(source, mint, project.leases, project.delays, wake, passes)
 
 
 def _copy(resource: pubsub.Subscription) -> pubsub.Subscription:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from emulator.api import pubsub
 from emulator.engine import errors, field_masks, labels
+from emulator.engine.backlog import Backlog
 from emulator.engine.message_log import MessageLog
 from emulator.engine.outcome import Available
 from emulator.engine.subscription import Subscription
@@ -28,13 +29,14 @@ _MASKABLE = field_masks.Maskable(
 
 
 class Topic:
-    __slots__ = ("last_publish_time_us", "log", "resource", "subscriptions", "wake")
+    __slots__ = ("indexed", "last_publish_time_us", "log", "resource", "subscriptions", "wake")
 
     def __init__(self, resource: pubsub.Topic) -> None:
         self.resource = resource
         self.log = MessageLog()
         self.subscriptions: dict[str, Subscription] = {}
         self.last_publish_time_us = 0
+        self.indexed: tuple[Backlog, ...] = ()  # those that must be told what was published
         self.wake: tuple[Available, ...] = ()  # the effects of a publish
 
     @property
@@ -43,11 +45,16 @@ class Topic:
 
     def attach(self, subscription: Subscription) -> None:
         self.subscriptions[subscription.name] = subscription
-        self.wake = (*self.wake, subscription.backlog.wake)
+        self._note_subscriptions()
 
     def detach(self, subscription: Subscription) -> None:
         del self.subscriptions[subscription.name]
-        self.wake = tuple(s.backlog.wake for s in self.subscriptions.values())
+        self._note_subscriptions()
+
+    def _note_subscriptions(self) -> None:
+        backlogs = [subscription.backlog for subscription in self.subscriptions.values()]
+        self.wake = tuple(backlog.wake for backlog in backlogs)
+        self.indexed = tuple(backlog for backlog in backlogs if backlog.is_indexed)
 
     def __repr__(self) -> str:
         return f"<Topic {self.name}, {len(self.subscriptions)} subscriptions, {self.log!r}>"

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine import errors, limits, names, topic
+from emulator.engine import dead_letter, errors, limits, names, topic
 from emulator.engine.outcome import Outcome
 from emulator.engine.world import World
 
@@ -48,6 +48,7 @@ class Topics:
         self._world.policies.pop(name, None)
         for subscription in found.subscriptions.values():
             subscription.resource.topic = names.DELETED_TOPIC
+        dead_letter.show_deleted(self._world, name)
         return Outcome(None)
 
     def list(

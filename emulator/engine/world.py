@@ -8,7 +8,7 @@ from typing import Protocol
 
 from emulator.api.iam import Policy
 from emulator.engine import errors, names
-from emulator.engine.lease_heap import LeaseHeap
+from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.paging import Pager
 from emulator.engine.subscription import Subscription
 from emulator.engine.topic import Topic
@@ -25,11 +25,12 @@ class Chore(Protocol):
 class Project:
     """What runs on one project's time: the leases of its subscriptions, and its chores."""
 
-    __slots__ = ("chores", "id", "leases")
+    __slots__ = ("chores", "delays", "id", "leases")
 
     def __init__(self, project_id: str) -> None:
         self.id = project_id
-        self.leases = LeaseHeap()
+        self.leases = DeadlineHeap()
+        self.delays = DeadlineHeap()  # backoffs
         self.chores: deque[Chore] = deque()
 
     def do_chores(self, budget: int) -> int:
@@ -48,8 +49,11 @@ class Project:
 class World:
     """`nonce` tells this world's ack ids and page tokens from those of any other."""
 
-    def __init__(self, nonce: bytes, allowed_projects: frozenset[str] | None) -> None:
+    def __init__(
+        self, nonce: bytes, allowed_projects: frozenset[str] | None, is_strict: bool
+    ) -> None:
         self.nonce = nonce
+        self.is_strict = is_strict
         self.pager = Pager(nonce)
         self.allowed_projects = allowed_projects
         self.projects: dict[str, Project] = {}

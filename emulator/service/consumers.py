@@ -26,6 +26,11 @@ class Consumer(ABC):
     def is_waiting(self) -> bool:
         return self.waiting is not None and not self.waiting.done()
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether messages are there that its window has no room for."""
+        return False
+
     @abstractmethod
     def lease(self, share: int) -> list[Delivery]:
         """Lease up to `share` messages, fewer where it has not the room."""
@@ -76,14 +81,14 @@ class Consumers:
             if not consumer.is_waiting:
                 self.step_out(consumer)  # answered otherwise, or gone, and not yet aware of it
                 continue
-            deliveries = consumer.lease(share) if share else []
+            if not self._engine.available(subscription):
+                return
+            deliveries = consumer.lease(share)
             if deliveries:
                 self.step_out(consumer)
                 consumer.answer(deliveries)
-            elif not self._engine.available(subscription):
-                return
-            else:
-                self.step_out(consumer)  # its window is full; it comes back when that has room
+            elif consumer.is_blocked:
+                self.step_out(consumer)  # it comes back when its window has room
 
     def end(self, subscription: str, error: PubsubError) -> None:
         """Tell everybody on `subscription` that it takes no more consumers."""

@@ -10,7 +10,7 @@ from emulator.engine.delivery import Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
 from emulator.engine.names import project_of
-from emulator.engine.outcome import Available, Effect, Ended, Outcome, Room
+from emulator.engine.outcome import Available, Effect, Ended, Forward, Outcome, Room
 from emulator.service.clock import Clock
 from emulator.service.consumers import Consumers
 from emulator.service.timers import Timers
@@ -24,9 +24,15 @@ Value = TypeVar("Value")
 class Core:
     """Everything here runs on the loop that made it; nothing is locked."""
 
-    def __init__(self, allowed_projects: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, allowed_projects: frozenset[str] | None = None, *, is_strict: bool = False
+    ) -> None:
         self.clock = Clock()
-        self.engine = Engine(nonce=secrets.token_bytes(16), allowed_projects=allowed_projects)
+        self.engine = Engine(
+            nonce=secrets.token_bytes(16),
+            allowed_projects=allowed_projects,
+            is_strict=is_strict,
+        )
         self.consumers = Consumers(self.engine)
         self.streams: dict[Holder, Stream] = {}
         self.is_closing = False
@@ -50,6 +56,8 @@ class Core:
                     self.consumers.serve(subscription)
                 case Room(holder):
                     self._make_room_known(holder)
+                case Forward(topic):
+                    self.settle(topic, self.engine.forward(effect, now=self.now(topic)))
                 case Ended(subscription, error):
                     self.consumers.end(subscription, error)
 
@@ -67,7 +75,7 @@ class Core:
     def lease_to(self, holder: Holder, limit: int) -> list[Delivery]:
         """Lease to a stream what is available now and fits its window."""
         now = self.now(holder.subscription)
-        outcome = self.engine.lease_to(holder, limit, now=now)
+        outcome = self.engine.streams.lease(holder, limit, now=now)
         return self.settle(holder.subscription, outcome)
 
     def release(self, subscription: str, leases: list[tuple[Delivery, str]]) -> None:

@@ -55,11 +55,6 @@ REFUSED = (
     Feature(_SCHEMAS, "ValidateMessage", "schemas"),
     Feature(_TOPIC, "message_retention_duration", "topic retention"),
     Feature(_TOPIC, "schema_settings", "schemas on topics"),
-    Feature(_SUBSCRIPTION, "filter", "filters"),
-    Feature(_SUBSCRIPTION, "enable_message_ordering", "message ordering"),
-    Feature(_SUBSCRIPTION, "enable_exactly_once_delivery", "exactly-once delivery"),
-    Feature(_SUBSCRIPTION, "retry_policy", "retry policies"),
-    Feature(_SUBSCRIPTION, "dead_letter_policy", "dead-letter policies"),
     Feature(_SUBSCRIPTION, "push_config.push_endpoint", "push delivery"),
     Feature(_SUBSCRIPTION, "retain_acked_messages", "retaining acked messages"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from emulator.api import pubsub
 from emulator.engine.delivery import Delivery
@@ -10,6 +10,7 @@ from emulator.engine.delivery import Delivery
 _RECEIVED_MESSAGES = b"\x0a"  # PullResponse.received_messages
 _ACK_ID = b"\x0a"  # ReceivedMessage.ack_id
 _MESSAGE = b"\x12"  # ReceivedMessage.message
+_DELIVERY_ATTEMPT = b"\x18"  # ReceivedMessage.delivery_attempt
 _SUBSCRIPTION_PROPERTIES = b"\x22"  # StreamingPullResponse.subscription_properties
 
 
@@ -32,30 +33,44 @@ def length(number: int) -> bytes:
 
 def streaming_pull_response(
     deliveries: Iterable[Delivery],
+    attempts: Sequence[int] | None,
     properties: pubsub.StreamingPullResponse.SubscriptionProperties,
 ) -> bytes:
     """The encoded `StreamingPullResponse`; its messages stand as those of a `PullResponse`."""
     encoded = properties.SerializeToString()
     return b"%b%b%b%b" % (
-        pull_response(deliveries),
+        pull_response(deliveries, attempts),
         _SUBSCRIPTION_PROPERTIES,
         length(len(encoded)),
         encoded,
     )
 
 
-def pull_response(deliveries: Iterable[Delivery]) -> bytes:
-    """The encoded `PullResponse` that hands out `deliveries` (PUL-05)."""
+def pull_response(deliveries: Iterable[Delivery], attempts: Sequence[int] | None) -> bytes:
+    """The encoded `PullResponse` that hands out `deliveries` (PUL-05).
+
+    `attempts` says which attempt each of them is, where that is counted (DLQ-01).
+    """
+    if attempts is not None:
+        return _with_attempts(deliveries, attempts)
     parts: list[bytes] = []
     for delivery in deliveries:
-        message = delivery.message.encoded
-        ack_id = delivery.ack_id.encode()
-        head = b"%b%b%b%b%b" % (
-            _ACK_ID,
-            length(len(ack_id)),
-            ack_id,
-            _MESSAGE,
-            length(len(message)),
-        )
+        head, message = _head(delivery), delivery.message.encoded
         parts += (_RECEIVED_MESSAGES, length(len(head) + len(message)), head, message)
     return b"".join(parts)
+
+
+def _with_attempts(deliveries: Iterable[Delivery], attempts: Sequence[int]) -> bytes:
+    parts: list[bytes] = []
+    for delivery, attempt in zip(deliveries, attempts, strict=True):
+        head, message = _head(delivery), delivery.message.encoded
+        tail = _DELIVERY_ATTEMPT + length(attempt)
+        size = len(head) + len(message) + len(tail)
+        parts += (_RECEIVED_MESSAGES, length(size), head, message, tail)
+    return b"".join(parts)
+
+
+def _head(delivery: Delivery) -> bytes:
+    """What stands in a `ReceivedMessage` before its message's own bytes."""
+    ack_id, size = delivery.ack_id.encode(), len(delivery.message.encoded)
+    return b"%b%b%b%b%b" % (_ACK_ID, length(len(ack_id)), ack_id, _MESSAGE, length(size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 
 from emulator.api import pubsub
@@ -25,52 +26,65 @@ class Stream(Consumer):
     def __init__(self, core: Core, first: pubsub.StreamingPullRequest) -> None:
         if core.is_closing:
             raise errors.stream_closed()
-        outcome = core.engine.open_stream(first, now=core.now(first.subscription))
-        super().__init__(first.subscription)
+        name = first.subscription
+        super().__init__(name)
         self._core = core
-        self._holder = outcome.value
+        self._holder = core.engine.streams.open(first, now=core.now(name)).value
         self._answers_pings = first.protocol_version >= 1
-        self._pongs = 0
+        self._unsaid: deque[bytes] = deque()
         self._unsent: Sequence[Delivery] = ()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._receive(first, is_first=True)
         core.consumers.enter(self)
         core.streams[self._holder] = self
-        core.settle(self.subscription, outcome)
-        self._count_ping(first)
 
     # --- what the client says ---
 
     def receive(self, request: pubsub.StreamingPullRequest) -> None:
         """Take a later request; raises PubsubError for one that ends the stream (STR-02, 04)."""
-        core = self._core
-        outcome = core.engine.receive(self._holder, request, now=core.now(self.subscription))
-        core.settle(self.subscription, outcome)
-        self._count_ping(request)
+        self._receive(request, is_first=False)
 
-    def _count_ping(self, request: pubsub.StreamingPullRequest) -> None:
-        """Clients of protocol version 1 give a stream up that does not answer (STR-11)."""
-        if self._answers_pings and not request.ack_ids and not request.modify_deadline_ack_ids:
-            self._pongs += 1
-            self.answer([])
+    def _receive(self, request: pubsub.StreamingPullRequest, *, is_first: bool) -> None:
+        core, name = self._core, self.subscription
+        outcome = core.engine.streams.receive(
+            self._holder, request, now=core.now(name), is_first=is_first
+        )
+        confirmation = core.settle(name, outcome)
+        if confirmation is not None:
+            confirmation.subscription_properties.CopyFrom(core.engine.streams.properties(name))
+            self._say(confirmation.SerializeToString())
+        elif self._answers_pings and _is_ping(request):
+            self._say(streaming_pull_response((), None, core.engine.streams.properties(name)))
+
+    def _say(self, response: bytes) -> None:
+        self._unsaid.append(response)
+        self.answer([])
 
     # --- what it is told ---
 
     async def next_response(self) -> bytes:
-        """Wait for messages, or for a ping to answer; return the encoded response.
+        """Wait for messages, or for something else to say; return the encoded response.
 
         Call `sent` when it has been handed on. Raises what the subscription ended with.
         """
         deliveries: Sequence[Delivery] = ()
-        while not self._pongs and not deliveries:
+        while not deliveries:
+            if self._unsaid:
+                return self._unsaid.popleft()
             deliveries = self.lease(PULL_MESSAGES) or await self._wait()
-        if not deliveries:
-            self._pongs -= 1
         self._unsent = deliveries
-        return streaming_pull_response(deliveries, self._properties())
+        engine = self._core.engine
+        attempts = engine.delivery_attempts(self.subscription, deliveries)
+        properties = engine.streams.properties(self.subscription)
+        return streaming_pull_response(deliveries, attempts, properties)
 
     def sent(self) -> None:
         """The last response is on its way."""
         self._unsent = ()
+
+    @property
+    def is_blocked(self) -> bool:
+        return self._holder.is_blocked
 
     def lease(self, share: int) -> list[Delivery]:
         if self.over.done():
@@ -96,9 +110,6 @@ class Stream(Consumer):
         if self.waiting is not None:
             self._core.consumers.stand(self)
 
-    def _properties(self) -> pubsub.StreamingPullResponse.SubscriptionProperties:
-        return self._core.engine.subscription_properties(self.subscription)
-
     # --- the end ---
 
     def end(self, error: PubsubError) -> None:
@@ -116,3 +127,8 @@ class Stream(Consumer):
             core.release(self.subscription, ours)
         if self.over.done():
             self.over.exception()  # seen, should the client have gone at the same moment
+
+
+def _is_ping(request: pubsub.StreamingPullRequest) -> bool:
+    """Clients of protocol version 1 give a stream up that does not answer these (STR-11)."""
+    return not request.ack_ids and not request.modify_deadline_ack_ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 from emulator.api import pubsub
 from emulator.api.wkt import Empty
 from emulator.engine.delivery import Delivery
+from emulator.engine.errors import PubsubError
 from emulator.service import features
 from emulator.service.call import Call
 from emulator.service.core import Core
@@ -64,7 +65,8 @@ class Subscriber:
             deliveries = await WaitingPull(core, name, limit).wait(_patience_s(call.remaining_s()))
         if deliveries:
             self._guard(name, deliveries, call)
-        return pull_response(deliveries)
+            return pull_response(deliveries, core.engine.delivery_attempts(name, deliveries))
+        return b""
 
     def _guard(self, subscription: str, deliveries: list[Delivery], call: Call) -> None:
         """See that messages do not stay leased to a caller who never got them (PUL-06)."""
@@ -80,7 +82,7 @@ class Subscriber:
         outcome = core.engine.acknowledge(
             name, request.ack_ids, now=core.now(name), size_bytes=call.limited_bytes
         )
-        core.settle(name, outcome)
+        _raise_failure(core.settle(name, outcome))
         return Empty()
 
     def modify_ack_deadline(self, request: pubsub.ModifyAckDeadlineRequest, call: Call) -> Empty:
@@ -92,8 +94,14 @@ class Subscriber:
             now=core.now(name),
             size_bytes=call.limited_bytes,
         )
-        core.settle(name, outcome)
+        _raise_failure(core.settle(name, outcome))
         return Empty()
+
+
+def _raise_failure(failure: PubsubError | None) -> None:
+    """Raise what some ids of a request met with; the others have been processed (EOD-03)."""
+    if failure is not None:
+        raise failure
 
 
 def _patience_s(remaining_s: float | None) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SLACK = 1_024
 
 
-class LeaseBatch:
+class DeadlineBatch:
     """Deliveries of one backlog that come up together; `live` counts those that are still here."""
 
     __slots__ = ("backlog", "deadline_us", "deliveries", "live")
@@ -33,14 +33,14 @@ class LeaseBatch:
         self.live = len(deliveries)
 
     def __repr__(self) -> str:
-        return f"<LeaseBatch of {self.live} at {self.deadline_us}>"
+        return f"<DeadlineBatch of {self.live} at {self.deadline_us}>"
 
 
-class LeaseHeap:
+class DeadlineHeap:
     """The leases of one project by their deadlines."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, LeaseBatch]] = []
+        self._heap: list[tuple[int, int, DeadlineBatch]] = []
         self._pushes = 0
         self._dead_batches = 0
         self._listed = 0  # deliveries named in the batches, live or not
@@ -59,7 +59,7 @@ class LeaseHeap:
         """Let new leases, none of them armed yet, end at `deadline_us`."""
         if not deliveries:
             return
-        batch = LeaseBatch(backlog, deliveries, deadline_us)
+        batch = DeadlineBatch(backlog, deliveries, deadline_us)
         for delivery in deliveries:
             delivery.deadline_us = deadline_us
             delivery.batch = batch
@@ -127,7 +127,7 @@ class LeaseHeap:
         return ended, 0
 
     def _sort_out(
-        self, batch: LeaseBatch, deliveries: Sequence[Delivery], now: int
+        self, batch: DeadlineBatch, deliveries: Sequence[Delivery], now: int
     ) -> list[Delivery]:
         """Take `deliveries` out of `batch`; return the expired, arm the extended ones anew."""
         expired = []
@@ -146,7 +146,7 @@ class LeaseHeap:
             self.arm(batch.backlog, group, deadline_us)
         return expired
 
-    def _push(self, batch: LeaseBatch) -> None:
+    def _push(self, batch: DeadlineBatch) -> None:
         self._pushes += 1  # breaks ties in the order of the calls, so that outcomes repeat
         self._listed += len(batch.deliveries)
         heappush(self._heap, (batch.deadline_us, self._pushes, batch))
@@ -161,4 +161,4 @@ class LeaseHeap:
             self._listed += len(batch.deliveries)
 
     def __repr__(self) -> str:
-        return f"<LeaseHeap {self._live} live in {len(self._heap)} entries>"
+        return f"<DeadlineHeap {self._live} live in {len(self._heap)} entries>"

@@ -1,0 +1,351 @@
+"""Ordered delivery: one lane a key (ORD-01..08).
+
+Messages of a key leave their lane in publish order. While any of them is out, more of the key may
+go only to the same stream (ORD-05) and to no pull (ORD-04). When one fails, the lane goes back to
+it: the leases of later messages of the key are cancelled, their ack ids are stale, and they come
+again, those that were acked already too (ORD-02, ORD-03).
+
+    delivered                            pending
+    [acked? leased leased acked leased]  [available available …]
+     ▲ never acked: those that lead are let go of
+
+A lane without messages is gone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from emulator.engine.ack_ids import AckIdMint
+from emulator.engine.backlog import EVERYWHERE, Backlog
+from emulator.engine.deadline_heap import DeadlineHeap
+from emulator.engine.delivery import (
+    ACKED,
+    AVAILABLE,
+    DEAD_LETTERED,
+    DELAYED,
+    LEASED,
+    Delivery,
+)
+from emulator.engine.holder import Holder
+from emulator.engine.message_log import Message
+from emulator.engine.outcome import Available
+from emulator.engine.sources import Source
+from emulator.engine.taking import Taking
+
+if TYPE_CHECKING:
+    from emulator.engine.filters import Filter
+
+
+class Lane:
+    """The line of one ordering key.
+
+    `leased` counts the LEASED among `delivered`. `holder` is the stream that has them, None for a
+    pull. `is_delayed` says that the first of `pending` waits for its backoff to end.
+    """
+
+    __slots__ = ("delivered", "holder", "is_delayed", "is_ready", "key", "leased", "pending")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.delivered: deque[Delivery] = deque()
+        self.pending: deque[Message | Delivery] = deque()
+        self.leased = 0
+        self.holder: Holder | None = None
+        self.is_delayed = False
+        self.is_ready = False  # stands among the lanes that anybody may take from
+
+    @property
+    def position(self) -> int:
+        """The position of the next message to go."""
+        return _message(self.pending[0]).position
+
+    def __repr__(self) -> str:
+        return f"<Lane {self.key!r}, {self.leased} leased, {len(self.pending)} pending>"
+
+
+def _message(item: Message | Delivery) -> Message:
+    return item.message if isinstance(item, Delivery) else item
+
+
+class OrderedBacklog(Backlog):
+    """A backlog that keeps the order of messages with a key.
+
+    Its lanes' messages are counted in `_pending`, those of delayed lanes in `_held_back` too.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        mint: AckIdMint,
+        leases: DeadlineHeap,
+        delays: DeadlineHeap,
+        wake: Available,
+        filter: Filter | None = None,
+    ) -> None:
+        super().__init__(source, mint, leases, delays, wake, filter)
+        self._lanes: dict[str, Lane] = {}
+        self._ready: deque[Lane] = deque()
+        self._pending = 0
+        self._held_back = 0
+
+    @property
+    def available(self) -> int:
+        return super().available + self._pending - self._held_back
+
+    @property
+    def delayed(self) -> int:
+        return super().delayed + self._held_back
+
+    @property
+    def lanes(self) -> int:
+        """How many keys have messages here."""
+        return len(self._lanes)
+
+    # --- what comes in ---
+
+    def _put(self, message: Message) -> None:
+        key = message.ordering_key
+        if not key:
+            super()._put(message)
+            return
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key)
+        lane.pending.append(message)
+        self._pending += 1
+        self._held_back += lane.is_delayed
+        self._offer(lane)
+
+    def _offer(self, lane: Lane) -> None:
+        """Let the pending messages of a lane be found by whoever may take them."""
+        if lane.is_delayed or not lane.pending:
+            return
+        if lane.leased:
+            if lane.holder is not None:
+                lane.holder.lanes[lane] = None
+        elif not lane.is_ready:
+            lane.is_ready = True
+            self._ready.append(lane)
+
+    # --- leases ---
+
+    def _take(self, taking: Taking) -> None:
+        if taking.holder is not None:
+            self._take_from_own_lanes(taking, taking.holder)
+        while not taking.is_full:
+            lane = self._next_ready()
+            if lane is None:
+                self._take_unkeyed(taking, EVERYWHERE)
+                return
+            # In about the order of publishing, though keys and messages without one are free.
+            self._take_unkeyed(taking, lane.position)
+            if not taking.is_full:
+                self._take_from(lane, taking)
+
+    def _next_ready(self) -> Lane | None:
+        ready = self._ready
+        while ready:
+            lane = ready[0]
+            if lane.pending and not lane.is_delayed and not lane.leased:
+                return lane
+            lane.is_ready = False
+            ready.popleft()
+        return None
+
+    def _take_from_own_lanes(self, taking: Taking, holder: Holder) -> None:
+        for lane in tuple(holder.lanes):
+            if taking.is_full:
+                return
+            if lane.holder is holder and lane.leased and not lane.is_delayed:
+                self._take_from(lane, taking)
+            else:
+                del holder.lanes[lane]
+
+    def _take_from(self, lane: Lane, taking: Taking) -> None:
+        taken, pending = taking.taken, lane.pending
+        count = len(taken)
+        while pending and not taking.is_full and taking.fits(_message(pending[0])):
+            item = pending.popleft()
+            delivery = item if isinstance(item, Delivery) else Delivery(item, lane)
+            lane.delivered.append(delivery)
+            taken.append(delivery)
+        count = len(taken) - count
+        self._pending -= count
+        lane.leased += count
+        if not count:
+            return
+        lane.holder = taking.holder
+        if lane.holder is not None:
+            if pending:
+                lane.holder.lanes[lane] = None
+            else:
+                lane.holder.lanes.pop(lane, None)
+
+    # --- acknowledgements ---
+
+    def _may_settle(self, delivery: Delivery) -> bool:
+        """A late ack counts only for the message that is next in its lane (ORD-03)."""
+        lane = delivery.lane
+        return lane is None or delivery.state is LEASED or lane.pending[0] is delivery
+
+    def _settle(self, delivery: Delivery) -> None:
+        lane = delivery.lane
+        if lane is None:
+            super()._settle(delivery)
+            return
+        delivery.ack_id = ""
+        if delivery.state is LEASED:
+            super()._settle(delivery)
+            lane.leased -= 1
+        else:
+            self._end_delay(lane)
+            lane.pending.popleft()
+            self._pending -= 1
+            # It comes again if one before it, that is still out, fails (ORD-02).
+            lane.delivered.append(delivery)
+            delivery.move_to(ACKED)
+        self._move_on(lane)
+
+    def _move_on(self, lane: Lane) -> None:
+        """Let go of what is done with at the head of a lane, and of the lane if that is all."""
+        delivered = lane.delivered
+        while delivered and delivered[0].state in _DONE:
+            delivered.popleft()
+        if lane.leased:
+            return
+        if lane.holder is not None:
+            lane.holder.lanes.pop(lane, None)
+            lane.holder = None
+        if lane.pending:
+            self._offer(lane)
+            self._effects.append(self.wake)
+        elif not delivered:
+            del self._lanes[lane.key]
+
+    def _in_turn(self, ack_ids: Iterable[str]) -> Iterable[str]:
+        """In the order of publishing, so that no request is out of order in itself (EOD-09)."""
+        return sorted(ack_ids, key=self._position)
+
+    def _position(self, ack_id: str) -> int:
+        delivery = self._deliveries.get(ack_id)
+        return delivery.message.position if delivery is not None else 0
+
+    def _is_next_in_lane(self, delivery: Delivery) -> bool:
+        return delivery.lane is None or delivery.lane.delivered[0] is delivery
+
+    # --- failures ---
+
+    def _dead_letter(self, delivery: Delivery) -> bool:
+        is_gone = super()._dead_letter(delivery)
+        if is_gone and delivery.lane is not None:
+            delivery.lane.leased -= 1
+            self._move_on(delivery.lane)  # ORD-08: the key goes on
+        return is_gone
+
+    def _give_back(self, failed: Sequence[Delivery], now: int) -> None:
+        unkeyed = [delivery for delivery in failed if delivery.lane is None]
+        if unkeyed:
+            super()._give_back(unkeyed, now)
+        for lane, deliveries in _by_lane(failed):
+            for delivery in deliveries:
+                delivery.move_to(AVAILABLE)
+            lane.leased -= len(deliveries)
+            first = min(deliveries, key=_position)
+            self._rewind(lane, first)
+            self._start_delay(lane, first, now)
+            self._offer_again(lane)
+
+    def _rewind(self, lane: Lane, first: Delivery) -> None:
+        """Take a lane back to `first`: it and all that was delivered after it come again."""
+        self._end_delay(lane)
+        last = None
+        while last is not first:
+            last = lane.delivered.pop()
+            self._recall(lane, last, is_first=last is first)
+
+    def _recall(self, lane: Lane, delivery: Delivery, is_first: bool) -> None:
+        if delivery.state in _DONE:
+            if delivery.state is DEAD_LETTERED or self.rules.is_exactly_once:
+                return  # ORD-02: with exactly-once delivery, what was acked stays so
+            delivery.move_to(AVAILABLE)
+        elif delivery.state is LEASED:
+            self._cancel(delivery)
+            lane.leased -= 1
+        elif not is_first:
+            self._forget_ack_id(delivery)
+        lane.pending.appendleft(delivery)
+        self._pending += 1
+
+    def _offer_again(self, lane: Lane) -> None:
+        self._move_on(lane)
+        self._offer(lane)
+        self._effects.append(self.wake)
+
+    def _start_delay(self, lane: Lane, first: Delivery, now: int) -> None:
+        """Hold a lane back while the message at its head has its backoff (ORD-08)."""
+        if self.rules.backoff is None:
+            return
+        delay_us = self.rules.backoff.delay_us(first.failures)
+        if delay_us:
+            first.move_to(DELAYED)
+            lane.is_delayed = True
+            self._held_back += len(lane.pending)
+            self._delays.arm(self, (first,), now + delay_us)
+
+    def _end_delay(self, lane: Lane) -> None:
+        """Let a lane's head wait no longer, if it does."""
+        if not lane.is_delayed:
+            return
+        head = lane.pending[0]
+        assert isinstance(head, Delivery)
+        if head.batch is not None:
+            self._delays.disarm(head)
+        head.move_to(AVAILABLE)
+        lane.is_delayed = False
+        self._held_back -= len(lane.pending)
+
+    def end_backoff(self, deliveries: Sequence[Delivery]) -> None:
+        unkeyed = [delivery for delivery in deliveries if delivery.lane is None]
+        if unkeyed:
+            super().end_backoff(unkeyed)
+        for delivery in deliveries:
+            if delivery.lane is not None:
+                self._end_delay(delivery.lane)
+                self._offer_again(delivery.lane)
+
+    def _take_back(self, returned: Sequence[Delivery]) -> None:
+        super()._take_back([delivery for delivery in returned if delivery.lane is None])
+        for lane, deliveries in _by_lane(returned):
+            self._rewind(lane, min(deliveries, key=_position))
+            self._offer_again(lane)
+
+    # --- the end ---
+
+    def reclaim(self, budget: int) -> int:
+        freed = super().reclaim(budget)
+        while freed < budget and self._lanes:
+            lane = next(iter(self._lanes.values()))
+            freed += 1
+            if lane.pending:
+                lane.pending.popleft()
+            else:
+                del self._lanes[lane.key]
+        return freed
+
+
+_DONE = (ACKED, DEAD_LETTERED)
+
+
+def _position(delivery: Delivery) -> int:
+    return delivery.message.position
+
+
+def _by_lane(deliveries: Iterable[Delivery]) -> Iterable[tuple[Lane, list[Delivery]]]:
+    lanes: defaultdict[Lane, list[Delivery]] = defaultdict(list)
+    for delivery in deliveries:
+        if delivery.lane is not None:
+            lanes[delivery.lane].append(delivery)
+    return lanes.items()
