@@ -22,6 +22,7 @@ _CHECK = 8
 _LENGTH = _PREFIX + _SERIAL + _CHECK
 _MULTIPLIER = 0x9E3779B1
 _MASK = 0xFFFFFFFF
+_PRIME = 4_294_967_291  # the largest below 2**32: every digit of a serial counts
 
 
 class AckIdMint:
@@ -35,7 +36,9 @@ class AckIdMint:
     def issue(self) -> str:
         """Return a new id; no two are ever alike."""
         self._serial = serial = self._serial + 1
-        return f"{self._prefix}{serial:012x}{serial * _MULTIPLIER + self._salt & _MASK:08x}"
+        return (
+            f"{self._prefix}{serial:012x}{serial % _PRIME * _MULTIPLIER + self._salt & _MASK:08x}"
+        )
 
     def recognises(self, ack_id: str) -> bool:
         """Whether some engine once issued `ack_id` for a subscription of this name."""
@@ -47,7 +50,7 @@ class AckIdMint:
         except ValueError:
             return False
         salt = _salt(ack_id[:_PREFIX])
-        issued = f"{serial:012x}{serial * _MULTIPLIER + salt & _MASK:08x}"
+        issued = f"{serial:012x}{serial % _PRIME * _MULTIPLIER + salt & _MASK:08x}"
         return issued == serial_text + check
 
 

@@ -430,7 +430,7 @@ class Backlog:
         returned = [
             delivery
             for delivery, ack_id in leases
-            if delivery.state is LEASED and delivery.ack_id == ack_id
+            if delivery.state is LEASED and self._deliveries.get(ack_id) is delivery
         ]
         if returned:
             self._take_back(returned)

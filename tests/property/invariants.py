@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from emulator.engine import backlog as backlog_module
-from emulator.engine import lease_heap as heap_module
+from emulator.engine import deadline_heap as heap_module
 from emulator.engine.backlog import Backlog
 from emulator.engine.delivery import AVAILABLE, LEASED, Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
-from emulator.engine.lease_heap import LeaseHeap
+from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.message_log import MessageLog
 
 
@@ -18,7 +18,7 @@ def backlog_of(engine: Engine, subscription: str) -> Backlog:
     return engine._world.subscriptions[subscription].backlog
 
 
-def heap_of(engine: Engine, project: str) -> LeaseHeap:
+def heap_of(engine: Engine, project: str) -> DeadlineHeap:
     return engine._world.projects[project].leases
 
 
@@ -32,7 +32,7 @@ def check_engine(engine: Engine) -> None:
     ack_ids: Counter[str] = Counter()
     for subscription in engine._world.subscriptions.values():
         check_backlog(subscription.backlog)
-        logs[id(subscription.backlog.log)] = subscription.backlog.log
+        logs[id(subscription.backlog.source._log)] = subscription.backlog.source._log
         ack_ids.update(list(subscription.backlog._deliveries))
     assert not [ack_id for ack_id, count in ack_ids.items() if count > 1]
     for log in logs.values():
@@ -71,7 +71,7 @@ def check_backlog(backlog: Backlog) -> None:
     for ack_id, delivery in deliveries.items():
         assert delivery.ack_id == ack_id
         assert delivery.state in (AVAILABLE, LEASED)
-        assert delivery.message.position < backlog._reader.position
+        assert delivery.message.position < backlog.source._reader.position
         assert (delivery.batch is not None) == (delivery.state is LEASED)
     assert len({id(d) for d in waiting}) == len(waiting), "a delivery waits twice"
     named = {id(d) for d in deliveries.values() if d.state is AVAILABLE}
@@ -101,7 +101,7 @@ def check_log(log: MessageLog) -> None:
     assert len(freed) * 2 <= max(len(log._entries), 1)
 
 
-def check_heap(heap: LeaseHeap, armed: list[Delivery]) -> None:
+def check_heap(heap: DeadlineHeap, armed: list[Delivery]) -> None:
     assert heap.live == len(armed)
     live = Counter(id(delivery.batch) for delivery in armed)
     for deadline_us, _, batch in heap._heap:

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from emulator.api import pubsub
 from emulator.engine import backlog as backlog_module
-from emulator.engine import lease_heap as heap_module
+from emulator.engine import deadline_heap as heap_module
 from emulator.engine.delivery import AVAILABLE, Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.errors import PubsubError
@@ -239,7 +239,7 @@ class EngineMachine(RuleBasedStateMachine):
         holders = []
 
         def call(engine: Engine) -> Any:
-            outcome = engine.open_stream(request, now=self.now)
+            outcome = engine.streams.open(request, now=self.now)
             holders.append(outcome.value)
             return outcome
 
@@ -260,7 +260,7 @@ class EngineMachine(RuleBasedStateMachine):
 
         def call(engine: Engine) -> Any:
             holder = stream.holders[0 if engine is self.engine else 1]
-            return engine.lease_to(holder, limit, now=self.now)
+            return engine.streams.lease(holder, limit, now=self.now)
 
         name = stream.subscription
         self.check_lease(name, min(limit, room), stream.deadline_s, call, stream.number)
