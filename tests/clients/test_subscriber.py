@@ -22,7 +22,7 @@ from tests.spec import spec
 from tests.wire import HANG_LIMIT_S, Names, Wire, until
 
 START_STOP_CYCLES = 50
-COLD_ROUNDS = 30
+COLD_ROUNDS = 100
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-PACKAGES = ("protobuf", "grpcio", "aiohttp", "uvloop", "google-cloud-pubsub")
+PACKAGES = ("protobuf", "grpcio", "grpcio-reflection", "aiohttp", "uvloop", "google-cloud-pubsub")
 
 IMPORTS = ("import emulator.api.pubsub", "from google.cloud import pubsub_v1")
 
@@ -19,8 +19,8 @@ from google.cloud import pubsub_v1
 
 with emulator.Emulator() as running:
     os.environ["PUBSUB_EMULATOR_HOST"] = f"127.0.0.1:{running.port}"
-    topic = "projects/oldest/topics/t"
-    subscription = "projects/oldest/subscriptions/s"
+    topic = "projects/oldest/topics/topic"
+    subscription = "projects/oldest/subscriptions/subscription"
     with pubsub_v1.PublisherClient() as publisher, pubsub_v1.SubscriberClient() as subscriber:
         publisher.create_topic(name=topic, timeout=30)
         subscriber.create_subscription(name=subscription, topic=topic, timeout=30)
