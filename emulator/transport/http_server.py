@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
@@ -23,39 +23,48 @@ logger = logging.getLogger(__name__)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
-#: Time from a connection's first byte to the end of its first request's head.
-HEAD_S = 60.0
-#: Idle connections are kept for longer than clients keep them, so that none is closed under one
-#: that is just being used again.
-IDLE_S = 620.0
 #: Names are long, and credentials longer.
 _LINE_BYTES = 32_768
 
 
+class Patience(NamedTuple):
+    """`head_s` is the time from a connection's first byte to the end of its first request's head,
+    `body_s` that for one body.
+
+    Idle connections are kept for `idle_s`, longer than clients keep them, so that none is closed
+    just when its client uses it again.
+    """
+
+    head_s: float = 60.0
+    body_s: float = 120.0
+    idle_s: float = 620.0
+
+
 def make_server(
-    control: Control, handlers: Mapping[str, RpcHandler], *, head_s: float = HEAD_S
+    control: Control, handlers: Mapping[str, RpcHandler], patience: Patience | None = None
 ) -> web.Server:
     """Return a server whose instances are protocols for connections that others accept."""
-    return PatientServer(Shielded(Router(control, handlers)), head_s)
+    patience = patience or Patience()
+    return PatientServer(Shielded(Router(control, handlers, patience.body_s)), patience)
 
 
 class PatientServer(web.Server):
-    """Gives each connection `head_s` to send its first request; aiohttp watches over the others."""
+    """Watches over each connection's first request, and aiohttp over the others."""
 
-    def __init__(self, handler: Handler, head_s: float) -> None:
+    def __init__(self, handler: Handler, patience: Patience) -> None:
         super().__init__(
             self._first_of_all(handler),
             # PUL-06: a pull that waits must hear that its client left.
             handler_cancellation=True,
             access_log=None,
             logger=PeerErrorLog(logger, {}),
-            keepalive_timeout=IDLE_S,
+            keepalive_timeout=patience.idle_s,
             max_line_size=_LINE_BYTES,
             max_field_size=_LINE_BYTES,
             # aiohttp unpacks without a bound in some of its releases.
             auto_decompress=False,
         )
-        self._head_s = head_s
+        self._head_s = patience.head_s
         self._timers: dict[web.RequestHandler, asyncio.TimerHandle] = {}
 
     def _first_of_all(self, handler: Handler) -> Handler:
@@ -87,15 +96,16 @@ class PatientServer(web.Server):
 class Router:
     """Answers what Google's emulator answers besides gRPC, and passes on what is REST."""
 
-    def __init__(self, control: Control, handlers: Mapping[str, RpcHandler]) -> None:
+    def __init__(self, control: Control, handlers: Mapping[str, RpcHandler], body_s: float) -> None:
         self._control = control
         self._handlers = handlers
+        self._body_s = body_s
 
     @cached_property
     def _rest(self) -> RestFace:
         from emulator.transport.rest.face import RestFace
 
-        return RestFace(self._handlers)
+        return RestFace(self._handlers, self._body_s)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; RST-11: an unknown path or method is a 404."""

@@ -150,7 +150,7 @@ async def main():
     global stop
     stop = asyncio.Event()
     listeners = open_listeners(("127.0.0.1",), 0)
-    front = Front("/nowhere", HttpFace(Control()).protocol)
+    front = Front("/nowhere", HttpFace(Control(), {}).protocol)
     front.start(listeners.sockets)
     held = []
     if sys.argv[1] == "exhausted":

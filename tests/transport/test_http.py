@@ -286,11 +286,12 @@ def test_idle_connections_are_closed_with_the_face(serve: Serve) -> None:
     serve(ControlStub(), use)
 
 
-def test_aiohttp_is_not_loaded_before_it_is_used() -> None:
+@pytest.mark.parametrize("module", ["aiohttp", "google.protobuf.json_format"])
+def test_http_is_not_loaded_before_it_is_used(module: str) -> None:
     code = (
-        "import sys, emulator.transport.front, emulator.transport.listeners;"
+        "import sys, emulator.server;"
         "from emulator.transport.http import HttpFace; HttpFace(None, {});"
-        "sys.exit('aiohttp' in sys.modules)"
+        f"sys.exit({module!r} in sys.modules)"
     )
     root = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
