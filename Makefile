@@ -14,7 +14,7 @@ BIN := .venv/bin
 OLDEST_BIN := .venv-oldest/bin
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test check bench soak protos clean
+.PHONY: run test clients check bench soak protos clean
 
 run: .venv/.installed
 	@exec $(BIN)/pubsub-emulator start $(ARGS)
@@ -22,6 +22,10 @@ run: .venv/.installed
 test: .venv/.installed-dev .venv-oldest/.installed
 	$(BIN)/python -m pytest $(ARGS)
 	$(OLDEST_BIN)/python tests/compat/check_oldest.py
+
+# The official Go, Java and Node.js clients, where their tools are installed.
+clients: .venv/.installed-dev
+	$(BIN)/python -m pytest -m slow_clients -rsP tests/clients $(ARGS)
 
 check: .venv/.installed-dev
 	$(BIN)/ruff format --check
@@ -34,6 +38,7 @@ bench: .venv/.installed-dev
 	$(BIN)/python -m scripts.bench $(ARGS)
 
 soak: .venv/.installed-dev
+	$(BIN)/python -m pytest -m soak
 	$(BIN)/python -m scripts.bench --soak $(ARGS)
 
 protos: .venv/.installed-dev

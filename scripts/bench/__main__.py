@@ -20,7 +20,8 @@ def main() -> int:
     parser = _parser()
     options = parser.parse_args()
     try:
-        jar = google_jar.find(options.google_jar)
+        # Two checkouts are compared with each other alone.
+        jar = None if options.compare else google_jar.find(options.google_jar)
     except google_jar.NotFoundError as error:
         parser.error(str(error))
     # Ended in whatever way, no server is left running.
@@ -42,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--rounds", type=int, default=3, help="rounds of which the medians are taken (3)")
-    add("--seconds", type=float, default=2.0, help="time that each rate is measured over (2)")
+    add("--seconds", type=float, default=1.5, help="time that each rate is measured over (1.5)")
     add("--rows", help=f"only these rows, with commas: {', '.join(NAMES)}")
     add("--soak", action="store_true", help="the long runs instead of the usual ones")
     add("--targets", help="only these servers, with commas: ours, google, echo")
@@ -93,7 +94,7 @@ def _print(options: argparse.Namespace, results: Results, described: list[str]) 
     print(draw(head, lines))
     print()
     for line in (*report.FOOTNOTES, *described, *report.failures(results)):
-        print(line)
+        print(f"- {line}" if options.markdown else line)
     if options.json:
         options.json.write_text(json.dumps(report.raw(results, described), indent=2) + "\n")
 

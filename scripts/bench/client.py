@@ -42,9 +42,9 @@ class Stream:
         """Send one request."""
         await self._call.write(request)
 
-    async def code_if_ended(self) -> grpc.StatusCode | None:
-        """Return the status with which the stream has ended, None while it is open."""
-        return await self._call.code() if self._call.done() else None
+    def has_ended(self) -> bool:
+        """Tell whether the server has closed the stream; `read` raises the reason."""
+        return self._call.done()
 
 
 class Client:

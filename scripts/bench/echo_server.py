@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import grpc.aio
 
+from emulator.transport.event_loop import new_event_loop
 from emulator.transport.front import Front
 
 if TYPE_CHECKING:
@@ -61,17 +62,12 @@ async def serve(folder: Path) -> None:
 
 
 def main() -> None:
-    """Serve on uvloop where there is one, as the emulator does."""
-    with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=_new_loop) as runner:
+    """Serve on the loop that the emulator uses."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
         runner.run(serve(Path(folder)))
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 if __name__ == "__main__":

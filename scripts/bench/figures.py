@@ -107,10 +107,10 @@ FIGURES = (
     ),
     Figure("backlog_pause_cpu", "the same, in CPU of the server", "ms"),
     Figure(
-        "idle", "idle, 500 topics × 2 subscriptions", "% of a core", goals=(Goal("nothing", 0.5),)
-    ),
-    Figure(
-        "idle_streams", "idle, 200 open streams too", "% of a core", goals=(Goal("nothing", 0.5),)
+        "idle",
+        "idle, 1,000 subscriptions, 200 streams",
+        "% of a core",
+        goals=(Goal("nothing", 0.5),),
     ),
     Figure("runs_memory", "3 × 200,000 published and acked: memory", "MB"),
     Figure("runs_growth", "3 × 200,000 published and acked: last growth", "MB"),

@@ -92,8 +92,9 @@ def _overview_line(figure: Figure, results: Results) -> list[str]:
 def _comparison_line(figure: Figure, results: Results) -> list[str]:
     ours = results.median(figure.key, "ours")
     other = results.median(figure.key, "other")
-    cpu = _quotient(_cpu_us(ours), _cpu_us(other))
-    cells = [*_value_cells(ours), *_value_cells(other), _ratio(ours, other), cpu]
+    cpu = results.cpu_ratio(figure.key)
+    cells = [*_value_cells(ours), *_value_cells(other), _ratio(ours, other)]
+    cells.append(_NONE if cpu is None else number(cpu))
     return [figure.label, figure.unit, *cells]
 
 
@@ -107,15 +108,7 @@ def _value_cells(measurement: Measurement | None) -> Sequence[str]:
 
 
 def _ratio(ours: Measurement | None, other: Measurement | None) -> str:
-    return _quotient(ours.value if ours else None, other.value if other else None)
-
-
-def _cpu_us(measurement: Measurement | None) -> float | None:
-    return measurement.cpu_us if measurement else None
-
-
-def _quotient(ours: float | None, other: float | None) -> str:
-    return number(ours / other) if ours is not None and other else _NONE
+    return number(ours.value / other.value) if ours and other and other.value else _NONE
 
 
 def number(value: float) -> str:

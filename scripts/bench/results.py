@@ -46,6 +46,19 @@ class Results:
             _median([sample.client_cores for sample in samples]),
         )
 
+    def cpu_ratio(self, key: str) -> float | None:
+        """Return our CPU per message divided by the other's, as the median over the rounds.
+
+        Each round is compared with itself: its two servers ran within seconds of each other.
+        """
+        pairs = zip(self.samples(key, "ours"), self.samples(key, "other"), strict=False)
+        return _median(
+            [
+                ours.cpu_us / other.cpu_us if ours.cpu_us and other.cpu_us else None
+                for ours, other in pairs
+            ]
+        )
+
 
 def _median(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]

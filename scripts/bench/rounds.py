@@ -1,8 +1,9 @@
-"""The order of measuring: A B C A B C, so that a busy moment of the machine meets all alike."""
+"""The order of measuring: A B C, C B A, so that a busy moment of the machine meets all alike."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -51,12 +52,11 @@ def _schedule(
 ) -> Iterator[tuple[Row, Program, str]]:
     """Yield each measurement with a word on how far it is."""
     most = max(row.rounds or rounds for row in rows)
-    for number in range(most):
-        for row in rows:
-            if number < (row.rounds or rounds):
-                for program in programs:
-                    if program.kind in row.kinds:
-                        yield row, program, f"[{number + 1}/{row.rounds or rounds}]"
+    for done, row in itertools.product(range(most), rows):
+        wanted = row.rounds or rounds
+        for program in programs if done % 2 == 0 else reversed(programs):
+            if done < wanted and program.kind in row.kinds:
+                yield row, program, f"[{done + 1}/{wanted}]"
 
 
 async def _measure_one(row: Row, program: Program, seconds: float) -> dict[str, Measurement]:

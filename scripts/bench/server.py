@@ -69,10 +69,14 @@ class Server:
             try:
                 await asyncio.wait_for(self._process.wait(), _STOP_LIMIT_S)
             except TimeoutError:
-                self._process.kill()
+                self.kill()
                 await self._process.wait()
         if self._reader is not None:
             await self._reader
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._process.kill()
 
     async def death(self) -> str | None:
         """Tell how the server has ended by itself, None if it is running."""

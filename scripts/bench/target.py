@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scripts.bench import usage
 from scripts.bench.client import Client
 from scripts.bench.measurement import Meter
-from scripts.bench.programs import Kind, Program
+from scripts.bench.programs import Program
 from scripts.bench.server import Server
 
 
@@ -17,9 +17,9 @@ from scripts.bench.server import Server
 class Target:
     """Every row gets a fresh one."""
 
-    kind: Kind
     server: Server
     client: Client
+    warm_up_s: float
 
     def meter(self) -> Meter:
         """Return a meter of the server's CPU."""
@@ -36,7 +36,7 @@ async def running(program: Program) -> AsyncIterator[Target]:
     server = await Server.start(program)
     client = Client(server.address)
     try:
-        yield Target(program.kind, server, client)
+        yield Target(server, client, program.warm_up_s)
     finally:
         await client.close()
         await server.stop()

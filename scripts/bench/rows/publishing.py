@@ -5,7 +5,6 @@ from scripts.bench.measurement import Measurement
 from scripts.bench.target import Target
 
 COLD_S = 1.0
-WARM_UP_S = 2.0
 BATCH = 100
 SINGLE_WORKERS = 32
 BATCH_WORKERS = 8
@@ -45,7 +44,7 @@ async def _cold_and_warm(
     with target.meter() as meter:
         moved = await load.for_seconds(COLD_S, workers, publish)
     cold = meter.rate(moved)
-    await load.for_seconds(WARM_UP_S, workers, publish)
+    await load.for_seconds(target.warm_up_s, workers, publish)
     with target.meter() as meter:
         moved = await load.for_seconds(seconds, workers, publish)
     return {f"{figure}_cold": cold, figure: meter.rate(moved)}

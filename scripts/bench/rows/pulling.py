@@ -9,12 +9,12 @@ from scripts.bench.target import Target
 
 BATCH = 100
 WORKERS = 4
-_WARM_UP_MESSAGES = 40_000
-_MEASURED_MESSAGES = 100_000
+_WARM_UP_MESSAGES = 30_000
+_MEASURED_MESSAGES = 80_000
 
 
 async def pull(target: Target, seconds: float) -> dict[str, Measurement]:
-    """Pull and acknowledge 100 messages a call, 4 callers, 100,000 messages in all.
+    """Pull and acknowledge 100 messages a call, 4 callers, 80,000 messages in all.
 
     The work is fixed and not the time, so that the backlog is as deep for every server.
     """
