@@ -23,6 +23,7 @@ from emulator.transport.listeners import (
     PortInUse,
     open_listeners,
 )
+from emulator.transport.peers import Peers
 from emulator.transport.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Server:
         self._core = Core(options.projects, is_strict=options.profile == "strict")
         self._service = Service(self._core)
         self._http = HttpFace(self, self._service.handlers)
+        self._peers = Peers()
         self._grpc: grpc.aio.Server | None = None
         self._listeners: Listeners | None = None
         self._front: Front | None = None
@@ -88,7 +90,7 @@ class Server:
         self._listeners = open_listeners(self.options.hosts, self.options.port)
         try:
             upstream = await self._start_grpc()
-            self._front = Front(upstream, self._http.protocol)
+            self._front = Front(upstream, self._http.protocol, peers=self._peers)
         except BaseException:
             self._listeners.close()
             await self.stop()
@@ -99,7 +101,7 @@ class Server:
 
     async def _start_grpc(self) -> str | tuple[str, int]:
         """Serve gRPC at an address that only this user can reach; return it."""
-        server = self._grpc = make_server(self._service)
+        server = self._grpc = make_server(self._service, self._peers)
         address: str | tuple[str, int]
         if sys.platform == "win32":
             address = "127.0.0.1", server.add_insecure_port("127.0.0.1:0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
 import psutil
@@ -27,10 +28,15 @@ class Inside:
         self._loop, self._server = emulator._running
 
     def _ask(self, question: Callable[[], Answer]) -> Answer:
+        return self.begin(question).result(HANG_LIMIT_S)
+
+    def begin(self, question: Callable[[], Answer]) -> Future[Answer]:
+        """Ask without waiting for the answer."""
+
         async def answer() -> Answer:
             return question()
 
-        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result(HANG_LIMIT_S)
+        return asyncio.run_coroutine_threadsafe(answer(), self._loop)
 
     def waiting(self, subscription: str) -> int:
         """How many consumers, waiting pulls and streams, a subscription has."""
@@ -59,6 +65,20 @@ class Inside:
         front = self._server._front
         assert front is not None
         return self._ask(lambda: front.connections)
+
+    def guards(self) -> int:
+        """Answers of which it is not known yet whether they arrived."""
+        relays = self._server._peers._relays
+        return self._ask(lambda: sum(len(relay._guards) for relay in relays.values()))
+
+    def peers(self) -> int:
+        """Connections of which calls can come."""
+        return self._ask(lambda: len(self._server._peers))
+
+    def callers(self) -> int:
+        """Calls that would hear of the end of their connection."""
+        relays = self._server._peers._relays
+        return self._ask(lambda: sum(len(relay._callers) for relay in relays.values()))
 
 
 def open_files() -> int:

@@ -24,7 +24,7 @@ def check(message: Message) -> None:
     """Raise INVALID_ARGUMENT for the first value in `message` that JSON could not say."""
     for path, value in _values(message, ""):
         if not _is_sayable(value):
-            raise errors.invalid_argument(f"{path}: {type(value).DESCRIPTOR.name} out of range")
+            raise errors.invalid_argument(f"{path}: {value.DESCRIPTOR.name} out of range")
 
 
 def _is_sayable(value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from emulator.api import pubsub
 from emulator.engine import errors
@@ -33,6 +33,8 @@ class Stream(Consumer):
         self._answers_pings = first.protocol_version >= 1
         self._unsaid: deque[bytes] = deque()
         self._unsent: Sequence[Delivery] = ()
+        self._is_taking = True
+        self._is_finishing = False
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._receive(first, is_first=True)
         core.consumers.enter(self)
@@ -62,15 +64,18 @@ class Stream(Consumer):
 
     # --- what it is told ---
 
-    async def next_response(self) -> bytes:
+    async def next_response(self) -> bytes | None:
         """Wait for messages, or for something else to say; return the encoded response.
 
-        Call `sent` when it has been handed on. Raises what the subscription ended with.
+        Call `sent` when it has been handed on. None when the stream is finishing and everything
+        has been said. Raises what the subscription ended with.
         """
         deliveries: Sequence[Delivery] = ()
         while not deliveries:
             if self._unsaid:
                 return self._unsaid.popleft()
+            if self._is_finishing:
+                return None
             deliveries = self.lease(PULL_MESSAGES) or await self._wait()
         self._unsent = deliveries
         engine = self._core.engine
@@ -82,12 +87,19 @@ class Stream(Consumer):
         """The last response is on its way."""
         self._unsent = ()
 
+    def recall(self) -> Callable[[], None] | None:
+        """What makes the messages of the last response available again; None if it has none."""
+        if not self._unsent:
+            return None
+        leases = [(delivery, delivery.ack_id) for delivery in self._unsent]
+        return lambda: self._core.release(self.subscription, leases)
+
     @property
     def is_blocked(self) -> bool:
         return self._holder.is_blocked
 
     def lease(self, share: int) -> list[Delivery]:
-        if self.over.done():
+        if not self._is_taking or self.over.done():
             return []  # the end is known, the transport has yet to hear of it
         return self._core.lease_to(self._holder, share)
 
@@ -117,14 +129,25 @@ class Stream(Consumer):
         if not self.over.done():
             self.over.set_exception(error)
 
-    def close(self) -> None:
-        """Leave: what was not sent is available again, what was sent stays leased (STR-05)."""
-        core = self._core
-        core.consumers.leave(self)
-        core.streams.pop(self._holder, None)
+    def finish(self) -> None:
+        """Take no more messages; what was taken or is to be said can still be sent (STR-14)."""
+        self._is_taking = False
+        self._is_finishing = True
+        self.answer([])
+
+    def leave(self) -> None:
+        """Take no more messages and give back what was not sent; the client has gone (STR-05)."""
+        self._is_taking = False
+        self._core.consumers.leave(self)
         ours = [(d, d.ack_id) for d in self._unsent if d.holder is self._holder]
+        self._unsent = ()
         if ours:
-            core.release(self.subscription, ours)
+            self._core.release(self.subscription, ours)
+
+    def close(self) -> None:
+        """End: what was not sent is available again, what was sent stays leased (STR-05)."""
+        self.leave()
+        self._core.streams.pop(self._holder, None)
         if self.over.done():
             self.over.exception()  # seen, should the client have gone at the same moment
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from emulator.transport.admission import Admission
 from emulator.transport.first_bytes import Speech, recognise
+from emulator.transport.peers import Peers, Upstream
 from emulator.transport.relay import Relay, UpstreamSide
 
 logger = logging.getLogger(__name__)
-
-Upstream = str | tuple[str, int]
-"""Path of a unix socket, or host and port."""
 
 CONNECTION_DESCRIPTORS = 1
 FORWARDING_DESCRIPTORS = 2
@@ -29,6 +27,7 @@ class Routes:
     upstream: Upstream
     http_protocol: Callable[[], asyncio.Protocol]
     decide_s: float
+    peers: Peers = field(default_factory=Peers)
 
 
 class Connection(asyncio.Protocol):
@@ -43,6 +42,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._relay: Relay | None = None
+        self._peer_name = ""
         self._connecting: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
@@ -85,6 +85,7 @@ class Connection(asyncio.Protocol):
         if self._relay is None:
             self._forget()
         else:
+            self._relay.client_ended(exc)
             self._relay.side_lost()
 
     def close(self) -> None:
@@ -110,6 +111,7 @@ class Connection(asyncio.Protocol):
 
     def _forget(self) -> None:
         """Leave the list of open connections: every descriptor of this one is closed."""
+        self._routes.peers.leave(self._peer_name)
         self._admission.leave(self)
 
     def _await_more(self) -> None:
@@ -156,10 +158,16 @@ class Connection(asyncio.Protocol):
     async def _connect(self, relay: Relay, side: UpstreamSide) -> None:
         loop, upstream = asyncio.get_running_loop(), self._routes.upstream
         try:
-            if isinstance(upstream, str):
-                await loop.create_unix_connection(lambda: side, upstream)
-            else:
-                await loop.create_connection(lambda: side, *upstream)
+            sock, self._peer_name = self._routes.peers.enter(relay, upstream)
+            try:
+                await loop.sock_connect(sock, upstream)
+                if isinstance(upstream, str):
+                    await loop.create_unix_connection(lambda: side, sock=sock)
+                else:
+                    await loop.create_connection(lambda: side, sock=sock)
+            except BaseException:
+                sock.close()
+                raise
         except OSError as error:
             logger.error("Cannot reach the gRPC server behind the port: %s", error)
             relay.side_lost()

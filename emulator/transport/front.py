@@ -14,15 +14,15 @@ from emulator.transport.connection import (
     CONNECTION_DESCRIPTORS,
     Connection,
     Routes,
-    Upstream,
 )
 from emulator.transport.descriptors import DescriptorBudget, SpareDescriptor
+from emulator.transport.peers import Peers, Upstream
 
 logger = logging.getLogger(__name__)
 
 DECIDE_S = 10.0
 """Time a client has from its first byte to those that tell what it speaks."""
-CLOSE_S = 2.0
+CLOSE_S = 1.0
 """Time connections have at the end to take the bytes still buffered for them."""
 SHORTAGE_PAUSE_S = 0.1
 """Pause between tries to accept while the process has no descriptor left."""
@@ -34,6 +34,7 @@ class Front:
 
     `upstream` is where the gRPC server of this process listens; `http_protocol` is called for
     each HTTP/1 connection, and not before the first, so that it may import what it needs.
+    `peers` is told whose connection is whose.
     """
 
     def __init__(
@@ -41,10 +42,12 @@ class Front:
         upstream: Upstream,
         http_protocol: Callable[[], asyncio.Protocol],
         *,
+        peers: Peers | None = None,
         descriptors: DescriptorBudget | None = None,
         decide_s: float = DECIDE_S,
     ) -> None:
-        self._routes = Routes(upstream, http_protocol, decide_s)
+        peers = Peers() if peers is None else peers
+        self._routes = Routes(upstream, http_protocol, decide_s, peers)
         self._admission = Admission(descriptors or DescriptorBudget.of_process())
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,7 @@ from emulator.transport.grpc_codec import decode, encode
 from emulator.transport.grpc_extras import Extras
 from emulator.transport.grpc_status import code_of, trailing_metadata
 from emulator.transport.grpc_stream import carry
+from emulator.transport.peers import Peers
 
 log = logging.getLogger("emulator.grpc")
 
@@ -40,15 +42,15 @@ _OPTIONS = (
 _Unary = Callable[[bytes, Any], Awaitable[bytes]]
 
 
-def make_server(service: Service) -> grpc.aio.Server:
+def make_server(service: Service, peers: Peers) -> grpc.aio.Server:
     """A server that answers every RPC of the registry, health checks and reflection.
 
-    Add an address and start it.
+    `peers` are the clients of which calls can come. Add an address and start it.
     """
     server = grpc.aio.server(options=_OPTIONS)
     for name in SERVICES:
         methods = {
-            rpc.name: _method(rpc, service.handlers[rpc.path])
+            rpc.name: _method(rpc, service.handlers[rpc.path], peers)
             for rpc in RPCS
             if rpc.service == name
         }
@@ -58,12 +60,12 @@ def make_server(service: Service) -> grpc.aio.Server:
     return server
 
 
-def _method(rpc: Rpc, handler: Handler) -> grpc.RpcMethodHandler[Any, Any]:
+def _method(rpc: Rpc, handler: Handler, peers: Peers) -> grpc.RpcMethodHandler[Any, Any]:
     # No (de)serializers: what cannot be decoded is refused in our words.
     if rpc.is_streaming:
-        return grpc.stream_stream_rpc_method_handler(_stream(rpc, handler))
+        return grpc.stream_stream_rpc_method_handler(_stream(rpc, handler, peers))
     if inspect.iscoroutinefunction(handler):
-        return grpc.unary_unary_rpc_method_handler(_waiting_unary(rpc, handler))
+        return grpc.unary_unary_rpc_method_handler(_waiting_unary(rpc, handler, peers))
     return grpc.unary_unary_rpc_method_handler(_unary(rpc, handler))
 
 
@@ -78,25 +80,36 @@ def _unary(rpc: Rpc, handler: Handler) -> _Unary:
     return answer
 
 
-def _waiting_unary(rpc: Rpc, handler: Handler) -> _Unary:
+def _waiting_unary(rpc: Rpc, handler: Handler, peers: Peers) -> _Unary:
+    """Cancels the handler when its client goes away, which gRPC would do some moments later."""
+
     async def answer(encoded: bytes, context: Any) -> bytes:
+        client = peers.find(context.peer())
+        if client.has_ended:
+            raise asyncio.CancelledError
+        task = asyncio.current_task()
+        assert task is not None
+        client.on_end(task.cancel)
         try:
-            request = decode(rpc.request, encoded)
-            return encode(await handler(request, GrpcCall(encoded, context)))  # type: ignore[misc]
+            call = GrpcCall(encoded, context, client)
+            response = await handler(decode(rpc.request, encoded), call)  # type: ignore[misc]
+            return call.answer(encode(response))
         except Exception as error:
             return await _abort(rpc, error, context)
+        finally:
+            client.forget(task.cancel)
 
     return answer
 
 
-def _stream(rpc: Rpc, handler: Handler) -> Callable[[Any, Any], Awaitable[None]]:
+def _stream(rpc: Rpc, handler: Handler, peers: Peers) -> Callable[[Any, Any], Awaitable[None]]:
     async def answer(requests: Any, context: Any) -> None:
         try:
             encoded = await context.read()
             if encoded is grpc.aio.EOF:
                 return  # STR-14: it said nothing at all
             stream = handler(decode(rpc.request, encoded), GrpcCall(encoded, context))
-            await carry(cast(Stream, stream), context)
+            await carry(cast(Stream, stream), context, peers.find(context.peer()))
         except Exception as error:
             await _abort(rpc, error, context)
 

@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from emulator.transport.guards import Guards
+from emulator.transport.pending_input import PendingInput
+
 WRITE_HIGH_BYTES = 256 * 1024
 """Unsent bytes towards one side above which the other side is no longer read."""
 LINGER_S = 10.0
@@ -17,6 +20,8 @@ class Relay:
 
     Half-closing is not relayed: streams of HTTP/2 end inside it, and a connection of which only
     one half is closed would stay open for as long as the other end likes.
+
+    What passes is looked at only while answers are guarded; see `guard`.
     """
 
     def __init__(self, client: asyncio.Transport, on_gone: Callable[[], None]) -> None:
@@ -25,9 +30,17 @@ class Relay:
         self._on_gone = on_gone
         self._sides = 2  # the upstream side counts from when its connecting begins
         self._linger: asyncio.TimerHandle | None = None
+        self._callers: dict[Callable[[], object], None] = {}
+        self._guards = Guards()
+        self._input: PendingInput | None = None
+        self._has_stale_input = False
+        self._certain_bytes = 0
+        self.has_ended = False
+        """Whether the client has ended its side: nobody reads what it is sent any more."""
 
     def __repr__(self) -> str:
-        return f"<Relay {self._sides} sides, {self.buffered_bytes} bytes buffered>"
+        guarded = f", {len(self._guards)} answers guarded" if self._guards else ""
+        return f"<Relay {self._sides} sides, {self.buffered_bytes} bytes buffered{guarded}>"
 
     @property
     def buffered_bytes(self) -> int:
@@ -43,7 +56,7 @@ class Relay:
         for transport in self._transports():
             transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         upstream.write(first_bytes)
-        self._client.set_protocol(Side(self, peer=upstream))
+        self._client.set_protocol(ClientSide(self, peer=upstream))
         self._client.resume_reading()
 
     def close(self) -> None:
@@ -70,6 +83,95 @@ class Relay:
 
     def _transports(self) -> list[asyncio.Transport]:
         return [self._client] if self._upstream is None else [self._client, self._upstream]
+
+    # --- whether the client is there ---
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Have `callback` called as soon as the client ends its side, until it is forgotten."""
+        if self.has_ended:
+            callback()
+        else:
+            self._callers[callback] = None
+
+    def forget(self, callback: Callable[[], object]) -> None:
+        """Do not call `callback` any more."""
+        self._callers.pop(callback, None)
+
+    def guard(self, size_bytes: int, on_abandoned: Callable[[], None]) -> None:
+        """Have `on_abandoned` called if an answer about to go to gRPC does not reach the client.
+
+        That is so if the client ends its side before the answer was sent to it, or if the
+        connection breaks after that without a word from the client. An orderly end is taken for
+        a client that has read its answer. The guard ends with the first bytes that the client
+        sends when it was sent the answer: it is alive, and treats the answer as it sees fit.
+        """
+        if self.has_ended or self._client.is_closing():
+            on_abandoned()
+            return
+        if not self._guards:
+            self._watch()
+        self._guards.add(size_bytes, on_abandoned)
+
+    def client_ended(self, error: Exception | None) -> None:
+        """Tell whom it concerns, at once; `error` is what broke the connection, if it broke."""
+        if self.has_ended:
+            return
+        self.has_ended = True
+        if error is not None:
+            self._guards.abandon()
+        elif self._guards:
+            assert self._input is not None
+            # Its system refuses what comes after its end: the last piece, if any.
+            is_refused = self._input.take_error() != 0
+            self._guards.abandon_unsent(self._certain_bytes if is_refused else self._sent_bytes)
+            self._guards.clear()
+        callers, self._callers = self._callers, {}
+        for callback in callers:
+            callback()
+
+    @property
+    def _sent_bytes(self) -> int:
+        return self._guards.relayed_bytes - self._client.get_write_buffer_size()
+
+    def _watch(self) -> None:
+        if self._input is None:
+            self._input = PendingInput(self._client)
+        self._has_stale_input = False
+        self._set_carriers(self._carry_to_upstream, self._carry_to_client)
+
+    def _unwatch(self) -> None:
+        assert self._upstream is not None
+        self._set_carriers(self._upstream.write, self._client.write)
+
+    def _set_carriers(
+        self, from_client: Callable[[bytes], None], from_upstream: Callable[[bytes], None]
+    ) -> None:
+        assert self._upstream is not None
+        for transport, carrier in ((self._client, from_client), (self._upstream, from_upstream)):
+            side = cast(Side, transport.get_protocol())
+            side.data_received = carrier  # type: ignore[method-assign, assignment]
+            transport.set_protocol(side)  # uvloop looks the method up here and never again
+
+    def _carry_to_client(self, data: bytes) -> None:
+        assert self._input is not None
+        self._certain_bytes = self._sent_bytes
+        self._input.look()
+        if self._input.has_hung_up:
+            self._guards.abandon_unsent(self._sent_bytes)  # sent now, it would be read by nobody
+        # What the client has said by now says nothing about this answer.
+        self._has_stale_input = self._input.is_there
+        self._guards.relayed_bytes += len(data)
+        self._client.write(data)
+
+    def _carry_to_upstream(self, data: bytes) -> None:
+        assert self._upstream is not None
+        self._upstream.write(data)
+        if self._has_stale_input:
+            self._has_stale_input = False
+            return
+        self._guards.confirm(self._sent_bytes)
+        if not self._guards:
+            self._unwatch()
 
 
 class Side(asyncio.Protocol):
@@ -100,6 +202,22 @@ class Side(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End the other side too, however this one ended."""
         self._relay.side_lost()
+
+
+class ClientSide(Side):
+    """The client's side, whose end is the client's."""
+
+    __slots__ = ()
+
+    def eof_received(self) -> None:
+        """End both sides."""
+        self._relay.client_ended(None)
+        super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End both sides."""
+        self._relay.client_ended(exc)
+        super().connection_lost(exc)
 
 
 class UpstreamSide(Side):

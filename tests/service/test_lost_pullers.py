@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from emulator.api import pubsub
 from emulator.testing import Emulator
+from emulator.transport.grpc_call import GrpcCall
+from emulator.transport.pending_input import PendingInput
 from tests.inside import Inside
+from tests.service.streams import RawStream
 from tests.spec import spec
 from tests.wire import HANG_LIMIT_S, Names, Wire, data, until
 
@@ -27,6 +33,7 @@ class Round:
         self.host_port = emulator.host_port
         self.names = names
         self.inside = Inside(emulator)
+        self._server = self.inside._server
         self.wire = Wire(emulator.host_port)
         self.wire.create(names.topic(), names.subscription())
         self._processes: list[subprocess.Popen[str]] = []
@@ -57,9 +64,42 @@ class Round:
         self._processes.append(process)
         return process
 
+    @contextmanager
+    def publishing_unheard(self) -> Iterator[None]:
+        """Hold the server while a consumer leaves, then publish before it can read of that."""
+        is_held, has_left = threading.Event(), threading.Event()
+
+        def publish() -> None:
+            is_held.set()
+            assert has_left.wait(HANG_LIMIT_S)
+            until(self._has_hang_up)
+            self._publish_inside()
+
+        publishing = self.inside.begin(publish)
+        assert is_held.wait(HANG_LIMIT_S)
+        yield
+        has_left.set()
+        publishing.result(HANG_LIMIT_S)
+
+    def _has_hang_up(self) -> bool:
+        inputs = [PendingInput(relay._client) for relay in self._server._peers._relays.values()]
+        for each in inputs:
+            each.look()
+        return any(each.has_hung_up for each in inputs)
+
+    def _publish_inside(self) -> None:
+        message = pubsub.PubsubMessage(data=b"x")
+        request = pubsub.PublishRequest(topic=self.names.topic(), messages=[message])
+        handler = self._server._service.handlers["/google.pubsub.v1.Publisher/Publish"]
+        handler(request, GrpcCall(request.SerializeToString(), None))
+
     def assert_next_message_arrives(self) -> None:
         """Publish; another consumer gets the message, and nobody holds anything."""
         self.wire.publish(self.names.topic(), b"x")
+        self.assert_message_arrives()
+
+    def assert_message_arrives(self) -> None:
+        """Another consumer gets the one message, and nobody holds anything."""
         call = self.wire.start_pull(self.names.subscription(), timeout_s=PATIENCE_S)
         received = call.result().received_messages
         assert data(received) == [b"x"]
@@ -122,12 +162,43 @@ def test_a_message_sent_after_the_server_noticed(
 
 
 @spec("PUL-06")
-@pytest.mark.parametrize("go_away", WAYS, ids=lambda way: way.__name__)
-def test_a_message_sent_at_the_same_moment(round_: Round, go_away: Callable[[Round], None]) -> None:
-    """The consumer is gone, but the server may hear of the message first and hand it out."""
+def test_a_message_sent_right_after_a_kill(round_: Round) -> None:
+    """The process may have its connections for some time yet, and is sent the message there."""
     for _ in range(ROUNDS):
-        go_away(round_)
+        kill_the_process(round_)
         round_.assert_next_message_arrives()
+
+
+def a_process(round_: Round) -> Callable[[], object]:
+    process = round_.start_puller_process()
+    return lambda: (process.kill(), process.wait())
+
+
+def a_pull(round_: Round) -> Callable[[], object]:
+    wire = Wire(round_.host_port)
+    call = wire.start_pull(round_.names.subscription())
+    return lambda: (wire.close(), call)
+
+
+def a_stream(round_: Round) -> Callable[[], object]:
+    wire = Wire(round_.host_port)
+    stream = RawStream(wire, round_.names.subscription()).open()
+    return lambda: (wire.close(), stream)
+
+
+@spec("PUL-06", "STR-05")
+@pytest.mark.parametrize("start", [a_process, a_pull, a_stream])
+def test_a_message_taken_before_the_server_reads_of_the_end(
+    round_: Round, start: Callable[[Round], Callable[[], object]]
+) -> None:
+    """It is handed out over a connection that is at its end, and does not stay lost there."""
+    for _ in range(ROUNDS):
+        leave = start(round_)
+        round_.until_waiting()
+        with round_.publishing_unheard():
+            leave()
+        round_.assert_message_arrives()
+        round_.until_waiting(0)
 
 
 @spec("PUL-06")

@@ -12,6 +12,7 @@ import pytest
 
 from emulator.api import pubsub
 from emulator.testing import Emulator
+from emulator.transport import grpc_stream
 from tests.inside import Inside, open_files
 from tests.service.streams import RawStream, held, ids, present
 from tests.spec import spec
@@ -128,6 +129,12 @@ def test_a_server_stops_though_a_client_does_not_read(own_emulator: Emulator, na
 # --- from the client's side ---
 
 
+def is_finishing(inside: Inside) -> bool:
+    """Whether the only stream knows that its client has said everything."""
+    [stream] = inside._server._core.streams.values()
+    return stream._is_finishing
+
+
 @spec("STR-14")
 def test_a_half_close_ends_a_stream_after_what_was_said(
     wire: Wire, names: Names, subscription: str, inside: Inside
@@ -158,6 +165,50 @@ def test_a_half_close_right_after_the_first_request(
     stream.half_close()
     assert stream.end()[0] is grpc.StatusCode.OK
     until(lambda: inside.waiting(subscription) == 0)
+
+
+@spec("STR-14", "STR-11")
+def test_a_half_close_ends_a_stream_after_the_answers(wire: Wire, subscription: str) -> None:
+    stream = RawStream(wire, subscription, protocol_version=1)
+    for _ in range(3):
+        stream.send()
+    stream.half_close()
+    assert len(list(stream.rest())) == 4
+    assert stream.call.code() is grpc.StatusCode.OK
+
+
+@spec("STR-14", "STR-05")
+def test_a_half_close_lets_a_response_be_read(
+    wire: Wire, names: Names, subscription: str, inside: Inside
+) -> None:
+    stream = RawStream(wire, subscription).open()
+    wire.publish(names.topic(), bytes(9_000_000))  # more than goes out without a reader
+    until(lambda: inside.counts(subscription) == (0, 1))
+    stream.half_close()
+    until(lambda: is_finishing(inside))
+    wire.publish(names.topic(), b"for somebody else")
+    [response] = stream.rest()
+    assert len(response.received_messages) == 1
+    assert stream.call.code() is grpc.StatusCode.OK
+    assert inside.counts(subscription) == (1, 1)
+
+
+@spec("STR-14", "STR-05")
+def test_a_half_close_ends_the_stream_of_a_client_that_does_not_read(
+    wire: Wire,
+    names: Names,
+    subscription: str,
+    inside: Inside,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(grpc_stream, "FINISH_S", 0.01)
+    stream = RawStream(wire, subscription).open()
+    wire.publish(names.topic(), bytes(9_000_000))
+    until(lambda: inside.counts(subscription) == (0, 1))
+    stream.half_close()
+    until(lambda: inside.waiting(subscription) == 0)
+    assert inside.counts(subscription) == (1, 0)
+    stream.cancel()
 
 
 @spec("STR-13", "ERR-82")

@@ -18,8 +18,10 @@ class Books:
         self._inside = inside
         self._start = self._count()
 
-    def _count(self) -> tuple[int, int, int]:
-        return self._inside.tasks(), self._inside.connections(), open_files()
+    def _count(self) -> tuple[int, ...]:
+        inside = self._inside
+        watching = inside.peers(), inside.guards(), inside.callers()
+        return inside.tasks(), inside.connections(), open_files(), *watching
 
     def until_balanced(self) -> None:
         """Wait for the rest of what ends by itself; gRPC closes things behind one's back."""
