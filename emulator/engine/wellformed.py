@@ -31,11 +31,13 @@ def _is_sayable(value: Any) -> bool:
     match value.DESCRIPTOR.full_name:
         case "google.protobuf.Duration":
             has_one_sign = value.seconds * value.nanos >= 0
-            return has_one_sign and abs(value.nanos) < _NANOS and abs(value.seconds) <= _DURATION_S
+            in_range = abs(value.nanos) < _NANOS and abs(value.seconds) <= _DURATION_S
+            return bool(has_one_sign and in_range)
         case "google.protobuf.Timestamp":
             return 0 <= value.nanos < _NANOS and value.seconds in _TIMESTAMP_S
         case "google.protobuf.Value":
-            return value.WhichOneof("kind") != "number_value" or math.isfinite(value.number_value)
+            is_number = value.WhichOneof("kind") == "number_value"
+            return not is_number or math.isfinite(value.number_value)
     return True
 
 
