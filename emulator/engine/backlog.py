@@ -174,19 +174,24 @@ class Backlog:
         """Take out of what is available."""
         self._take_unkeyed(taking, EVERYWHERE)
 
-    def _take_unkeyed(self, taking: Taking, before: int) -> None:
-        """Take messages without a lane, of those never leased only the ones below `before`."""
+    def _take_unkeyed(self, taking: Taking, before: int, is_turn: bool = True) -> None:
+        """Take messages without a lane that come before those published from `before` on.
+
+        `is_turn` says whether redeliveries that are level with `before` do so too.
+        """
         while not taking.is_full:
             count = len(taking.taken)
             if self._requeued:
-                self._take_requeued(taking)
+                self._take_requeued(taking, before if is_turn else before - 1)
             self._take_fresh(taking, before)
             if len(taking.taken) == count:
                 return
 
-    def _take_requeued(self, taking: Taking) -> None:
+    def _take_requeued(self, taking: Taking, until: int) -> None:
+        """Take redeliveries that are behind no message from position `until` on."""
         requeued = self._requeued
-        while requeued and requeued[0].behind <= self.source.position and not taking.is_full:
+        until = min(until, self.source.position)
+        while requeued and requeued[0].behind <= until and not taking.is_full:
             delivery = requeued[0]
             if delivery.state is AVAILABLE:
                 if not taking.fits(delivery.message):
@@ -229,6 +234,8 @@ class Backlog:
 
         With exactly-once delivery the report says which ids failed.
         """
+        if self.is_closed:
+            return None  # what was dropped cannot be settled any more
         if self.rules.is_exactly_once:
             return self._acknowledge_exactly(ack_ids)
         deliveries, disarm = self._deliveries, self._leases.disarm
@@ -322,6 +329,8 @@ class Backlog:
         return report
 
     def _running(self, ack_ids: Iterable[str]) -> tuple[list[Delivery], AckReport | None]:
+        if self.is_closed:
+            return [], None
         get = self._deliveries.get
         # A dict, because the same id may come twice in one request.
         found = {ack_id: get(ack_id) for ack_id in ack_ids}
@@ -432,7 +441,7 @@ class Backlog:
             for delivery, ack_id in leases
             if delivery.state is LEASED and self._deliveries.get(ack_id) is delivery
         ]
-        if returned:
+        if returned and not self.is_closed:
             self._take_back(returned)
             self._effects.append(self.wake)
 

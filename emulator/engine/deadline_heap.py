@@ -107,24 +107,25 @@ class DeadlineHeap:
     def expire(self, now: int, budget: int) -> tuple[list[tuple[Backlog, list[Delivery]]], int]:
         """Take out the leases that ended by `now`, looking at no more than about `budget`.
 
-        Return them in batches with their backlogs, and what is left of the budget (0: come again).
+        Return them by backlog, and what is left of the budget (0: come again). What a backlog
+        gets here must reach it as one: its leases have all ended already.
         """
-        ended: list[tuple[Backlog, list[Delivery]]] = []
+        ended: defaultdict[Backlog, list[Delivery]] = defaultdict(list)
         while budget > 0:
             deadline_us = self.next_deadline()
             if deadline_us is None or deadline_us > now:
-                return ended, budget
+                break
             _, _, batch = heappop(self._heap)
             self._listed -= len(batch.deliveries)
             looked_at, rest = batch.deliveries[:budget], batch.deliveries[budget:]
             budget -= len(looked_at)
             expired = self._sort_out(batch, looked_at, now)
             if expired:
-                ended.append((batch.backlog, expired))
+                ended[batch.backlog] += expired
             if batch.live:
                 batch.deliveries = rest
                 self._push(batch)
-        return ended, 0
+        return list(ended.items()), max(budget, 0)
 
     def _sort_out(
         self, batch: DeadlineBatch, deliveries: Sequence[Delivery], now: int

@@ -213,7 +213,8 @@ def bad_filter(line: int, column: int, token: str) -> InvalidArgument:
         },
     )
     detail = Any()
-    detail.Pack(info)
+    # In one order: the same call has the same outcome, byte for byte.
+    detail.Pack(info, deterministic=True)
     return InvalidArgument(
         f"Invalid filter expression: failed to parse (syntax error at line {line}, column "
         f"{column}, token '{token}').",
@@ -350,7 +351,7 @@ def exactly_once_failure(codes: Mapping[str, str]) -> InvalidArgument:
         reason="EXACTLY_ONCE_ACKID_FAILURE", domain="pubsub.googleapis.com", metadata=codes
     )
     detail = Any()
-    detail.Pack(info)
+    detail.Pack(info, deterministic=True)
     return InvalidArgument(
         "Some acknowledgement ids in the request were invalid. This could be because the "
         "acknowledgement ids have expired or the acknowledgement ids were malformed.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from emulator.engine import errors
 from emulator.engine.errors import PubsubError
 
@@ -32,15 +34,18 @@ class AckReport:
 class AckedIds:
     """The ids of the newest acknowledgements of one subscription."""
 
-    __slots__ = ("_ids",)
+    __slots__ = ("_ids", "_oldest_first")
 
     def __init__(self) -> None:
-        self._ids: dict[str, None] = {}
+        self._ids: set[str] = set()
+        self._oldest_first: deque[str] = deque()
 
     def add(self, ack_id: str) -> None:
-        self._ids[ack_id] = None
+        """Remember an id, which is new here."""
+        self._ids.add(ack_id)
+        self._oldest_first.append(ack_id)
         if len(self._ids) > _REMEMBERED:
-            del self._ids[next(iter(self._ids))]
+            self._ids.remove(self._oldest_first.popleft())
 
     def __contains__(self, ack_id: str) -> bool:
         return ack_id in self._ids

@@ -38,15 +38,29 @@ from emulator.engine.taking import Taking
 if TYPE_CHECKING:
     from emulator.engine.filters import Filter
 
+_SLACK = 64
+
 
 class Lane:
     """The line of one ordering key.
 
     `leased` counts the LEASED among `delivered`. `holder` is the stream that has them, None for a
-    pull. `is_delayed` says that the first of `pending` waits for its backoff to end.
+    pull. `is_delayed` says that the first of `pending` waits for its backoff to end. `behind` is
+    as that of a delivery: messages without a key below that position of the log go before it.
     """
 
-    __slots__ = ("delivered", "holder", "is_delayed", "is_ready", "key", "leased", "pending")
+    __slots__ = (
+        "behind",
+        "delivered",
+        "holder",
+        "is_delayed",
+        "is_ready",
+        "key",
+        "leased",
+        "pending",
+    )
+
+    behind: int  # set when it is ready
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -56,11 +70,6 @@ class Lane:
         self.holder: Holder | None = None
         self.is_delayed = False
         self.is_ready = False  # stands among the lanes that anybody may take from
-
-    @property
-    def position(self) -> int:
-        """The position of the next message to go."""
-        return _message(self.pending[0]).position
 
     def __repr__(self) -> str:
         return f"<Lane {self.key!r}, {self.leased} leased, {len(self.pending)} pending>"
@@ -90,6 +99,7 @@ class OrderedBacklog(Backlog):
         self._ready: deque[Lane] = deque()
         self._pending = 0
         self._held_back = 0
+        self._is_turn_of_unkeyed = False
 
     @property
     def available(self) -> int:
@@ -128,6 +138,7 @@ class OrderedBacklog(Backlog):
                 lane.holder.lanes[lane] = None
         elif not lane.is_ready:
             lane.is_ready = True
+            lane.behind = self.source.end
             self._ready.append(lane)
 
     # --- leases ---
@@ -135,15 +146,20 @@ class OrderedBacklog(Backlog):
     def _take(self, taking: Taking) -> None:
         if taking.holder is not None:
             self._take_from_own_lanes(taking, taking.holder)
+        # Those that failed since the last publish are level; neither kind may starve the other.
+        self._is_turn_of_unkeyed = not self._is_turn_of_unkeyed
         while not taking.is_full:
             lane = self._next_ready()
             if lane is None:
                 self._take_unkeyed(taking, EVERYWHERE)
                 return
             # In about the order of publishing, though keys and messages without one are free.
-            self._take_unkeyed(taking, lane.position)
+            self._take_unkeyed(taking, lane.behind, self._is_turn_of_unkeyed)
             if not taking.is_full:
                 self._take_from(lane, taking)
+            if lane.leased:
+                lane.is_ready = False  # when it fails, it is behind all that are ready now
+                self._ready.popleft()
 
     def _next_ready(self) -> Lane | None:
         ready = self._ready
@@ -200,6 +216,7 @@ class OrderedBacklog(Backlog):
         if delivery.state is LEASED:
             super()._settle(delivery)
             lane.leased -= 1
+            self._move_on(lane)
         else:
             self._end_delay(lane)
             lane.pending.popleft()
@@ -207,7 +224,7 @@ class OrderedBacklog(Backlog):
             # It comes again if one before it, that is still out, fails (ORD-02).
             lane.delivered.append(delivery)
             delivery.move_to(ACKED)
-        self._move_on(lane)
+            self._offer_again(lane)  # those behind it may have waited for its backoff
 
     def _move_on(self, lane: Lane) -> None:
         """Let go of what is done with at the head of a lane, and of the lane if that is all."""
@@ -224,6 +241,12 @@ class OrderedBacklog(Backlog):
             self._effects.append(self.wake)
         elif not delivered:
             del self._lanes[lane.key]
+            self._tidy_ready()
+
+    def _tidy_ready(self) -> None:
+        """Late acks can empty lanes that nobody takes from; keep those no longer than the rest."""
+        if len(self._ready) > 2 * len(self._lanes) + _SLACK:
+            self._ready = deque(lane for lane in self._ready if self._lanes.get(lane.key) is lane)
 
     def _in_turn(self, ack_ids: Iterable[str]) -> Iterable[str]:
         """In the order of publishing, so that no request is out of order in itself (EOD-09)."""
@@ -249,7 +272,7 @@ class OrderedBacklog(Backlog):
         unkeyed = [delivery for delivery in failed if delivery.lane is None]
         if unkeyed:
             super()._give_back(unkeyed, now)
-        for lane, deliveries in _by_lane(failed):
+        for lane, deliveries in _by_lane(failed).items():
             for delivery in deliveries:
                 delivery.move_to(AVAILABLE)
             lane.leased -= len(deliveries)
@@ -318,21 +341,27 @@ class OrderedBacklog(Backlog):
 
     def _take_back(self, returned: Sequence[Delivery]) -> None:
         super()._take_back([delivery for delivery in returned if delivery.lane is None])
-        for lane, deliveries in _by_lane(returned):
+        for lane, deliveries in reversed(_by_lane(returned).items()):
             self._rewind(lane, min(deliveries, key=_position))
             self._offer_again(lane)
+            if lane.is_ready:
+                lane.behind = 0
+                self._ready.rotate()  # from the last, as it is ready now, to the first
 
     # --- the end ---
 
     def reclaim(self, budget: int) -> int:
         freed = super().reclaim(budget)
-        while freed < budget and self._lanes:
-            lane = next(iter(self._lanes.values()))
+        while freed < budget and self._ready:
+            self._ready.pop()
             freed += 1
-            if lane.pending:
-                lane.pending.popleft()
-            else:
-                del self._lanes[lane.key]
+        while freed < budget and self._lanes:
+            _, lane = self._lanes.popitem()
+            left = lane.pending or lane.delivered
+            if left:
+                left.popleft()
+                self._lanes[lane.key] = lane
+            freed += 1
         return freed
 
 
@@ -343,9 +372,9 @@ def _position(delivery: Delivery) -> int:
     return delivery.message.position
 
 
-def _by_lane(deliveries: Iterable[Delivery]) -> Iterable[tuple[Lane, list[Delivery]]]:
+def _by_lane(deliveries: Iterable[Delivery]) -> dict[Lane, list[Delivery]]:
     lanes: defaultdict[Lane, list[Delivery]] = defaultdict(list)
     for delivery in deliveries:
         if delivery.lane is not None:
             lanes[delivery.lane].append(delivery)
-    return lanes.items()
+    return lanes

@@ -8,24 +8,31 @@
     )
 
 A lease is named by the message's data and the attempt: "a#1" is the first delivery of "a" to the
-subscription of the command, "two:a#1" the one to the subscription "two". All else given as an ack
-id is taken as it is. As the service does it, the engine's due work is done before each command.
+subscription of the command, "two:a#1" the one to the subscription "two". Where a message comes
+again without a failure of its own, its lease has the same name, and the lease before it has a
+prime: "a#1'". All else given as an ack id is taken as it is. As the service does it, the engine's
+due work is done before each command, and dead letters are published at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from emulator.api import pubsub
+from emulator.api.rpc import ErrorInfo
 from emulator.engine.delivery import Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.errors import PubsubError
+from emulator.engine.holder import Holder
+from emulator.engine.outcome import Forward, Outcome
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
 SECOND_US = 1_000_000
 MOST_TICKS = 1_000  # more than any story needs
+
+Value = TypeVar("Value")
 
 
 class Refusal(NamedTuple):
@@ -58,15 +65,26 @@ def full_name(collection: str, name: str) -> str:
 
 
 class Story:
-    """An engine with the topic `top` and its subscription `sub`, and the leases seen so far."""
+    """An engine with the topic `top` and its subscription `sub`, and the leases seen so far.
 
-    def __init__(self, *, nonce: bytes = b"nonce", is_empty: bool = False) -> None:
-        self.engine = Engine(nonce=nonce)
+    `fields` are those of `sub`.
+    """
+
+    def __init__(
+        self,
+        *,
+        nonce: bytes = b"nonce",
+        is_empty: bool = False,
+        is_strict: bool = False,
+        **fields: Any,
+    ) -> None:
+        self.engine = Engine(nonce=nonce, is_strict=is_strict)
         self.now = 0
         self.leases: dict[str, tuple[Delivery, str]] = {}
+        self.streams: dict[str, Holder] = {}
         if not is_empty:
             self.engine.topics.create(pubsub.Topic(name=TOPIC), now=0)
-            given = pubsub.Subscription(name=SUBSCRIPTION, topic=TOPIC)
+            given = pubsub.Subscription(name=SUBSCRIPTION, topic=TOPIC, **fields)
             self.engine.subscriptions.create(given, now=0)
 
     def play(self, *steps: Step) -> Story:
@@ -86,10 +104,26 @@ class Story:
         """Do all work that is due."""
         for project in self.engine.projects():
             for _ in range(MOST_TICKS):
-                if not self.engine.tick(project, now=self.now).value:
+                if not self.settle(self.engine.tick(project, now=self.now)):
                     break
             else:
                 raise AssertionError(f"the work of {project} never ends")
+
+    def settle(self, outcome: Outcome[Value]) -> Value:
+        """Publish the dead letters among the effects of an operation; return its value."""
+        for effect in outcome.effects:
+            if isinstance(effect, Forward):
+                self.settle(self.engine.forward(effect, now=self.now))
+        return outcome.value
+
+    def note(self, delivery: Delivery, subscription: str) -> str:
+        """Remember a new lease; return its name."""
+        label = f"{message_of(delivery).data.decode()}#{delivery.attempt}"
+        key = f"{subscription.rpartition('/')[2]}:{label}"
+        if key in self.leases:
+            self.leases[f"{key}'"] = self.leases[key]
+        self.leases[key] = delivery, delivery.ack_id
+        return label
 
     def ack_id(self, label: str, subscription: str = SUBSCRIPTION) -> str:
         """The ack id of a lease of this story; `label` itself if it names none."""
@@ -98,6 +132,18 @@ class Story:
 
     def ack_ids(self, labels: tuple[str, ...], subscription: str) -> list[str]:
         return [self.ack_id(label, subscription) for label in labels]
+
+    def failures(
+        self, error: PubsubError | None, labels: tuple[str, ...], subscription: str
+    ) -> dict[str, str] | None:
+        """The ids that failed and why, by the names that a command had for them (EOD-03)."""
+        if error is None:
+            return None
+        info = ErrorInfo()
+        assert error.details[0].Unpack(info)
+        assert info.reason == "EXACTLY_ONCE_ACKID_FAILURE"
+        names = {self.ack_id(label, subscription): label for label in labels}
+        return {names[ack_id]: reason for ack_id, reason in info.metadata.items()}
 
 
 Command = Callable[[Story], object]
@@ -111,10 +157,11 @@ def message_of(delivery: Delivery) -> pubsub.PubsubMessage:
 # --- commands ---
 
 
-def publish(*texts: str, topic: str = TOPIC) -> Command:
+def publish(*texts: str, topic: str = TOPIC, key: str = "", **attributes: str) -> Command:
+    """Publish messages, all with the ordering key and the attributes."""
     request = pubsub.PublishRequest(topic=full_name("topics", topic))
     for text in texts:
-        request.messages.add(data=text.encode())
+        request.messages.add(data=text.encode(), ordering_key=key, attributes=attributes)
 
     def command(story: Story) -> None:
         story.engine.publish(request, request.SerializeToString(), now=story.now)
@@ -127,31 +174,43 @@ def pull(limit: int = 1_000, subscription: str = SUBSCRIPTION) -> Command:
     name = full_name("subscriptions", subscription)
 
     def command(story: Story) -> list[str]:
-        labels = []
-        for delivery in story.engine.lease(name, limit, now=story.now).value:
-            label = f"{message_of(delivery).data.decode()}#{delivery.attempt}"
-            story.leases[f"{name.rpartition('/')[2]}:{label}"] = delivery, delivery.ack_id
-            labels.append(label)
-        return labels
+        deliveries = story.engine.lease(name, limit, now=story.now).value
+        return [story.note(delivery, name) for delivery in deliveries]
+
+    return command
+
+
+def attempts(*labels: str, subscription: str = SUBSCRIPTION) -> Command:
+    """What `delivery_attempt` says of leases is the result; None if it is not given (DLQ-01)."""
+    name = full_name("subscriptions", subscription)
+
+    def command(story: Story) -> list[int] | None:
+        deliveries = [story.leases[f"{name.rpartition('/')[2]}:{label}"][0] for label in labels]
+        return story.engine.delivery_attempts(name, deliveries)
 
     return command
 
 
 def ack(*labels: str, subscription: str = SUBSCRIPTION) -> Command:
+    """Acknowledge; with exactly-once delivery the ids that failed, and why, are the result."""
     name = full_name("subscriptions", subscription)
 
-    def command(story: Story) -> None:
-        story.engine.acknowledge(name, story.ack_ids(labels, name), now=story.now)
+    def command(story: Story) -> dict[str, str] | None:
+        ids = story.ack_ids(labels, name)
+        error = story.settle(story.engine.acknowledge(name, ids, now=story.now))
+        return story.failures(error, labels, name)
 
     return command
 
 
 def modack(seconds: int, *labels: str, subscription: str = SUBSCRIPTION) -> Command:
+    """Modify deadlines; the result is as that of `ack`."""
     name = full_name("subscriptions", subscription)
 
-    def command(story: Story) -> None:
+    def command(story: Story) -> dict[str, str] | None:
         ids = story.ack_ids(labels, name)
-        story.engine.modify_ack_deadline(name, ids, seconds, now=story.now)
+        outcome = story.engine.modify_ack_deadline(name, ids, seconds, now=story.now)
+        return story.failures(story.settle(outcome), labels, name)
 
     return command
 
@@ -166,6 +225,64 @@ def release(*labels: str) -> Command:
     def command(story: Story) -> None:
         leases = [story.leases[f"sub:{label}"] for label in labels]
         story.engine.release(SUBSCRIPTION, leases, now=story.now)
+
+    return command
+
+
+def open_stream(
+    stream: str, *, subscription: str = SUBSCRIPTION, deadline_s: int = 10, **windows: int
+) -> Command:
+    """Open a stream of that name; `windows` are its `max_outstanding_...`."""
+    request = pubsub.StreamingPullRequest(
+        subscription=full_name("subscriptions", subscription),
+        stream_ack_deadline_seconds=deadline_s,
+        **windows,
+    )
+
+    def command(story: Story) -> None:
+        story.streams[stream] = story.engine.streams.open(request, now=story.now).value
+
+    return command
+
+
+def receive(stream: str, limit: int = 1_000) -> Command:
+    """Lease to a stream what its window has room for; the result is as that of `pull`."""
+
+    def command(story: Story) -> list[str]:
+        holder = story.streams[stream]
+        deliveries = story.engine.streams.lease(holder, limit, now=story.now).value
+        return [story.note(delivery, holder.subscription) for delivery in deliveries]
+
+    return command
+
+
+def send(stream: str, acks: tuple[str, ...] = (), modacks: dict[str, int] | None = None) -> Command:
+    """Send a request on a stream; what it confirms is the result: "ack.done", "ack.invalid",
+    "ack.unordered", "modack.done", "modack.invalid", whichever are not empty (EOD-07)."""
+    modacks = modacks or {}
+
+    def command(story: Story) -> dict[str, list[str]] | None:
+        holder = story.streams[stream]
+        names = {story.ack_id(label, holder.subscription): label for label in (*acks, *modacks)}
+        request = pubsub.StreamingPullRequest(
+            ack_ids=story.ack_ids(acks, holder.subscription),
+            modify_deadline_ack_ids=story.ack_ids(tuple(modacks), holder.subscription),
+            modify_deadline_seconds=modacks.values(),
+        )
+        outcome = story.engine.streams.receive(holder, request, now=story.now, is_first=False)
+        confirmation = story.settle(outcome)
+        if confirmation is None:
+            return None
+        return {
+            f"{kind}.{field.name.removesuffix('ack_ids').rstrip('_') or 'done'}": [
+                names[ack_id] for ack_id in ack_ids
+            ]
+            for kind, lists in (
+                ("ack", confirmation.acknowledge_confirmation),
+                ("modack", confirmation.modify_ack_deadline_confirmation),
+            )
+            for field, ack_ids in lists.ListFields()
+        }
 
     return command
 
@@ -186,15 +303,38 @@ def delete_topic(topic: str = TOPIC) -> Command:
     return command
 
 
-def subscribe(subscription: str = SUBSCRIPTION, topic: str = TOPIC, deadline_s: int = 0) -> Command:
+def subscribe(
+    subscription: str = SUBSCRIPTION, topic: str = TOPIC, deadline_s: int = 0, **fields: Any
+) -> Command:
     given = pubsub.Subscription(
         name=full_name("subscriptions", subscription),
         topic=full_name("topics", topic),
         ack_deadline_seconds=deadline_s,
+        **fields,
     )
 
     def command(story: Story) -> None:
         story.engine.subscriptions.create(given, now=story.now)
+
+    return command
+
+
+def update(subscription: str = SUBSCRIPTION, **fields: Any) -> Command:
+    """Change fields of a subscription; None clears one."""
+    given = pubsub.Subscription(
+        name=full_name("subscriptions", subscription),
+        **{field: value for field, value in fields.items() if value is not None},
+    )
+
+    def command(story: Story) -> None:
+        story.settle(story.engine.subscriptions.update(given, list(fields), now=story.now))
+
+    return command
+
+
+def detach(subscription: str = SUBSCRIPTION) -> Command:
+    def command(story: Story) -> None:
+        story.engine.subscriptions.detach(full_name("subscriptions", subscription), now=story.now)
 
     return command
 

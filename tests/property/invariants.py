@@ -6,12 +6,14 @@ from collections import Counter
 
 from emulator.engine import backlog as backlog_module
 from emulator.engine import deadline_heap as heap_module
+from emulator.engine import ordering as ordering_module
 from emulator.engine.backlog import Backlog
-from emulator.engine.delivery import AVAILABLE, LEASED, Delivery
+from emulator.engine.deadline_heap import DeadlineHeap
+from emulator.engine.delivery import ACKED, AVAILABLE, DEAD_LETTERED, DELAYED, LEASED, Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
-from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.message_log import MessageLog
+from emulator.engine.ordering import Lane, OrderedBacklog
 
 
 def backlog_of(engine: Engine, subscription: str) -> Backlog:
@@ -31,6 +33,8 @@ def check_engine(engine: Engine) -> None:
     logs = {id(topic.log): topic.log for topic in engine._world.topics.values()}
     ack_ids: Counter[str] = Counter()
     for subscription in engine._world.subscriptions.values():
+        if subscription.backlog.is_closed:
+            continue  # detached
         check_backlog(subscription.backlog)
         logs[id(subscription.backlog.source._log)] = subscription.backlog.source._log
         ack_ids.update(list(subscription.backlog._deliveries))
@@ -38,12 +42,15 @@ def check_engine(engine: Engine) -> None:
     for log in logs.values():
         check_log(log)
     for project_id in engine.projects():
-        check_heap(heap_of(engine, project_id), armed_of(engine, project_id))
+        project, armed = engine._world.projects[project_id], armed_of(engine, project_id)
+        check_heap(project.leases, [d for d in armed if d.state is LEASED])
+        check_heap(project.delays, [d for d in armed if d.state is DELAYED])
         check_next_deadline(engine, project_id)
 
 
 def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
-    """The deliveries of a project whose leases run, unfreed ones of deleted subscriptions too."""
+    """The deliveries of a project whose leases or backoffs run, unfreed ones of deleted
+    subscriptions too."""
     world = engine._world
     backlogs = [
         subscription.backlog
@@ -55,7 +62,9 @@ def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
     backlogs += [
         chore
         for chore in project.chores
-        if isinstance(chore, Backlog) and chore._leases is project.leases
+        if isinstance(chore, Backlog)
+        and chore._leases is project.leases
+        and chore not in backlogs  # as that of a detached subscription is
     ]
     return [
         delivery
@@ -67,24 +76,78 @@ def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
 
 def check_backlog(backlog: Backlog) -> None:
     deliveries = backlog._deliveries
-    waiting = [d for d in backlog._requeued if d.state is AVAILABLE]
     for ack_id, delivery in deliveries.items():
         assert delivery.ack_id == ack_id
-        assert delivery.state in (AVAILABLE, LEASED)
-        assert delivery.message.position < backlog.source._reader.position
-        assert (delivery.batch is not None) == (delivery.state is LEASED)
-    assert len({id(d) for d in waiting}) == len(waiting), "a delivery waits twice"
-    named = {id(d) for d in deliveries.values() if d.state is AVAILABLE}
-    nameless = {id(d) for d in waiting if not d.ack_id}
-    assert named | nameless == {id(d) for d in waiting}, "a delivery waits in no queue"
-    positions = {id(d): d.message.position for d in (*deliveries.values(), *waiting)}
-    assert len(set(positions.values())) == len(positions), "one message in two deliveries"
+        assert delivery.state in (AVAILABLE, LEASED, DELAYED)
+        assert (delivery.batch is not None) == (delivery.state is not AVAILABLE)
     leased = sum(d.state is LEASED for d in deliveries.values())
     assert backlog.leased == leased
+    assert backlog.undelivered == backlog.available + leased + backlog.delayed
+    check_unkeyed(backlog, [d for d in deliveries.values() if d.lane is None])
+    if isinstance(backlog, OrderedBacklog):
+        check_lanes(backlog, [d for d in deliveries.values() if d.lane is not None])
+
+
+def check_unkeyed(backlog: Backlog, deliveries: list[Delivery]) -> None:
+    waiting = [d for d in backlog._requeued if d.state is AVAILABLE]
+    assert all(d.message.position < backlog.source.position for d in deliveries)
+    assert len({id(d) for d in waiting}) == len(waiting), "a delivery waits twice"
+    named = {id(d) for d in deliveries if d.state is AVAILABLE}
+    nameless = {id(d) for d in waiting if not d.ack_id}
+    assert named | nameless == {id(d) for d in waiting}, "a delivery waits in no queue"
+    positions = {id(d): d.message.position for d in (*deliveries, *waiting)}
+    assert len(set(positions.values())) == len(positions), "one message in two deliveries"
+    assert backlog._delayed == sum(d.state is DELAYED for d in deliveries)
     assert backlog._requeued_live == len(waiting)
-    assert backlog.undelivered == backlog.available + leased
     assert len(backlog._requeued) <= 2 * len(waiting) + backlog_module._SLACK + 1
     assert [d.behind for d in waiting] == sorted(d.behind for d in waiting)
+
+
+def check_lanes(backlog: OrderedBacklog, deliveries: list[Delivery]) -> None:
+    """`deliveries` are those with a key and an ack id."""
+    lanes = backlog._lanes
+    for key, lane in lanes.items():
+        assert lane.key == key
+        check_lane(lane)
+        assert lane.is_ready == (lane in backlog._ready)
+    named = {
+        id(d)
+        for lane in lanes.values()
+        for d in (*lane.delivered, *lane.pending)
+        if isinstance(d, Delivery) and d.ack_id
+    }
+    assert named == {id(d) for d in deliveries}, "a delivery with a key in no lane"
+    assert backlog._pending == sum(len(lane.pending) for lane in lanes.values())
+    held_back = sum(len(lane.pending) for lane in lanes.values() if lane.is_delayed)
+    assert backlog._held_back == held_back
+    assert len(set(backlog._ready)) == len(backlog._ready), "a lane is ready twice"
+    assert len(backlog._ready) <= 2 * len(lanes) + ordering_module._SLACK + 1
+    if not backlog.undelivered:
+        assert backlog.lanes == 0
+
+
+def check_lane(lane: Lane) -> None:
+    assert lane.delivered or lane.pending, "an empty lane is still there"
+    assert not lane.delivered or lane.delivered[0].state is LEASED, "done with, and still there"
+    assert all(d.state in (LEASED, ACKED, DEAD_LETTERED) for d in lane.delivered)
+    leased = [d for d in lane.delivered if d.state is LEASED]
+    assert lane.leased == len(leased)
+    assert all(d.holder is lane.holder for d in leased), "one key with two holders"
+    assert lane.leased or lane.holder is None
+    assert all(d.lane is lane for d in (*lane.delivered, *lane.pending) if isinstance(d, Delivery))
+    messages = [ordering_module._message(item) for item in (*lane.delivered, *lane.pending)]
+    positions = [message.position for message in messages]
+    assert positions == sorted(set(positions)), "out of order"
+    assert all(message.ordering_key == lane.key for message in messages)
+    states = [item.state for item in lane.pending if isinstance(item, Delivery)]
+    assert lane.is_delayed == (DELAYED in states[:1] and isinstance(lane.pending[0], Delivery))
+    assert all(state is AVAILABLE for state in states[lane.is_delayed :])
+    if not lane.pending or lane.is_delayed:
+        return
+    if not lane.leased:
+        assert lane.is_ready, "a lane that nobody will find"
+    elif lane.holder is not None:
+        assert lane in lane.holder.lanes, "a lane that its stream will not find"
 
 
 def check_log(log: MessageLog) -> None:
