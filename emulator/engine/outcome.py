@@ -43,7 +43,16 @@ class Forward(NamedTuple):
         return id(self.content)
 
 
-Effect = Available | Ended | Room | Forward
+class Fired(NamedTuple):
+    """Something happened because its time had come: `count` deliveries, messages or resources."""
+
+    at_us: int
+    what: str
+    name: str
+    count: int
+
+
+Effect = Available | Ended | Room | Forward | Fired
 
 
 class Outcome(NamedTuple, Generic[Value]):

@@ -32,7 +32,14 @@ class Streams:
             request.max_outstanding_messages,
             request.max_outstanding_bytes,
         )
+        found.holders[holder] = None
         return Outcome(holder)
+
+    def close(self, holder: Holder) -> None:
+        """A stream is over; its leases run on and fill no window (STR-05)."""
+        found = self._world.subscriptions.get(holder.subscription)
+        if found is not None:
+            found.holders.pop(holder, None)
 
     def receive(
         self, holder: Holder, request: pubsub.StreamingPullRequest, *, now: int, is_first: bool
@@ -44,7 +51,9 @@ class Streams:
         if not is_first:
             streaming.check_later(request)
         streaming.check_leases(request)
-        backlog = self._world.subscription(holder.subscription).backlog
+        found = self._world.subscription(holder.subscription)
+        found.last_active_us = now
+        backlog = found.backlog
         backlog.check_ack_ids(request.ack_ids)
         backlog.check_ack_ids(request.modify_deadline_ack_ids)
         if request.stream_ack_deadline_seconds:

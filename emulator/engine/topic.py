@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable
 
 from emulator.api import pubsub
-from emulator.engine import errors, field_masks, labels
+from emulator.engine import durations, errors, field_masks, labels
+from emulator.engine.alarms import Alarms
 from emulator.engine.backlog import Backlog
 from emulator.engine.message_log import MessageLog
-from emulator.engine.outcome import Available
+from emulator.engine.outcome import Available, Effect
+from emulator.engine.retention import SubscriptionRetention, TopicRetention
 from emulator.engine.subscription import Subscription
+from emulator.engine.subscription_resource import check_retention
 
 _KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
 _MASKABLE = field_masks.Maskable(
@@ -29,7 +32,16 @@ _MASKABLE = field_masks.Maskable(
 
 
 class Topic:
-    __slots__ = ("indexed", "last_publish_time_us", "log", "resource", "subscriptions", "wake")
+    __slots__ = (
+        "indexed",
+        "last_publish_time_us",
+        "log",
+        "resource",
+        "retention",
+        "sleepers",
+        "subscriptions",
+        "wake",
+    )
 
     def __init__(self, resource: pubsub.Topic) -> None:
         self.resource = resource
@@ -37,6 +49,9 @@ class Topic:
         self.subscriptions: dict[str, Subscription] = {}
         self.last_publish_time_us = 0
         self.indexed: tuple[Backlog, ...] = ()  # those that must be told what was published
+        self.retention: TopicRetention | None = None
+        # What has no alarm because no message is there, and is to be given one by the next publish.
+        self.sleepers: list[tuple[TopicRetention | SubscriptionRetention, Alarms]] = []
         self.wake: tuple[Available, ...] = ()  # the effects of a publish
 
     @property
@@ -45,16 +60,49 @@ class Topic:
 
     def attach(self, subscription: Subscription) -> None:
         self.subscriptions[subscription.name] = subscription
-        self._note_subscriptions()
+        self.note_subscriptions()
 
     def detach(self, subscription: Subscription) -> None:
         del self.subscriptions[subscription.name]
-        self._note_subscriptions()
+        self.note_subscriptions()
 
-    def _note_subscriptions(self) -> None:
+    def note_subscriptions(self) -> None:
+        """Take note of who has to be told what of a publish."""
         backlogs = [subscription.backlog for subscription in self.subscriptions.values()]
         self.wake = tuple(backlog.wake for backlog in backlogs)
         self.indexed = tuple(backlog for backlog in backlogs if backlog.is_indexed)
+
+    def wake_sleepers(self, time_us: int) -> None:
+        """A message was published at `time_us`: it will be too old one day."""
+        sleepers, self.sleepers = self.sleepers, []
+        for thing, alarms in sleepers:
+            if thing.alarm_us is None and thing.is_open:
+                alarms.set(thing, time_us + thing.retention_us)
+
+    def apply(self, alarms: Alarms, now: int) -> list[Effect]:
+        """Act on what the resource says of retention now (TOP-04, SUB-16)."""
+        duration = self.resource.message_retention_duration
+        effects: list[Effect] = []
+        if not self.resource.HasField("message_retention_duration"):
+            if self.retention is not None:
+                self.retention.close()
+                self.retention = None
+        elif self.retention is None:
+            self.retention = TopicRetention(self, alarms, durations.to_us(duration))
+        else:
+            effects += self.retention.change(durations.to_us(duration), now)
+        for subscription in self.subscriptions.values():
+            self.show_retention(subscription.resource)
+            effects += subscription.retention.look(now)
+        return effects
+
+    def show_retention(self, resource: pubsub.Subscription) -> None:
+        """Have a subscription's resource show the topic's retention (SUB-16)."""
+        resource.ClearField("topic_message_retention_duration")
+        if self.resource.HasField("message_retention_duration"):
+            resource.topic_message_retention_duration.CopyFrom(
+                self.resource.message_retention_duration
+            )
 
     def __repr__(self) -> str:
         return f"<Topic {self.name}, {len(self.subscriptions)} subscriptions, {self.log!r}>"
@@ -87,6 +135,8 @@ def updated(current: pubsub.Topic, given: pubsub.Topic, paths: Iterable[str]) ->
 
 def check(given: pubsub.Topic) -> None:
     """Raise INVALID_ARGUMENT if a value of `given` is not one that a topic can have."""
+    if given.HasField("message_retention_duration"):
+        check_retention(given.message_retention_duration)
     labels.check(given.labels)
     policy = given.message_storage_policy
     if given.HasField("message_storage_policy") and not policy.allowed_persistence_regions:
