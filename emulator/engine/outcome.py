@@ -44,12 +44,12 @@ class Forward(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """Something happened because its time had come: `count` deliveries, messages or resources."""
+    """Something happened because its time had come: `quantity` deliveries, messages or resources."""
 
     at_us: int
     what: str
     name: str
-    count: int
+    quantity: int
 
 
 Effect = Available | Ended | Room | Forward | Fired

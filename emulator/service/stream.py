@@ -122,6 +122,7 @@ class Stream(Consumer):
         core = self._core
         core.consumers.leave(self)
         core.streams.pop(self._holder, None)
+        core.engine.streams.close(self._holder)
         ours = [(d, d.ack_id) for d in self._unsent if d.holder is self._holder]
         if ours:
             core.release(self.subscription, ours)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
+from emulator.transport.http_answers import error_response
 
 from emulator.engine.errors import Internal, NotFound
 from emulator.service.service import Handler as RpcHandler
-from emulator.transport.http_answers import error_response
 
 if TYPE_CHECKING:
-    from emulator.transport.http import Control
     from emulator.transport.rest.face import RestFace
+
+    from emulator.transport.http import Control
 
 logger = logging.getLogger(__name__)
 
