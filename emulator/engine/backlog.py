@@ -35,7 +35,7 @@ from emulator.engine.exactly_once import AckedIds, AckReport
 from emulator.engine.holder import Holder
 from emulator.engine.message_log import Message
 from emulator.engine.outcome import Available, Effect, Room
-from emulator.engine.sources import QueueSource, ReplaySource, Source
+from emulator.engine.sources import LogSource, QueueSource, ReplaySource, Source
 from emulator.engine.taking import Taking
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ class Backlog:
     """`wake` is the effect to report when messages become available here.
 
     `leases` and `delays` are its project's heaps. With a `filter` the source is a queue, and
-    `index` must be told of what is published.
+    `index` must be told of what is published. With `has_heir` the backlog that a seek made takes
+    over its messages, and frees it when it has them.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Backlog:
         self.rules = DeliveryRules()
         self.forwarder: Forwarder | None = None
         self.is_closed = False
+        self.has_heir = False
         self._mint = mint
         self._leases = leases
         self._delays = delays
@@ -152,11 +154,15 @@ class Backlog:
             return 0
         seen = self.feed.bring(self, budget)
         if self.feed.is_done:
-            self.feed.close()
             self.feed = None
         if seen:
             self._effects.append(self.wake)
         return seen
+
+    def feed_all(self) -> None:
+        """Bring all that a seek made available."""
+        while self.feed is not None:
+            self.feed_some(NEVER)
 
     # --- leases ---
 
@@ -211,8 +217,11 @@ class Backlog:
             self._effects.append(Room(holder))
 
     def _note_ages(self, taken: Sequence[Delivery]) -> None:
-        # They come in the order of publishing, those that were leased before apart.
-        self._oldest_leased_us = min(self._oldest_leased_us, taken[0].message.publish_time_us)
+        oldest_us = taken[0].message.publish_time_us
+        if not isinstance(self.source, LogSource):
+            # A log gives them in the order of publishing, those that were leased before apart.
+            oldest_us = min(delivery.message.publish_time_us for delivery in taken)
+        self._oldest_leased_us = min(self._oldest_leased_us, oldest_us)
         if self._ages is not None:
             for delivery in taken:
                 self._ages.add(delivery.message.publish_time_us, delivery)
@@ -532,10 +541,12 @@ class Backlog:
             self.feed_some(FEED_BUDGET)
         count = self.source.expire(cutoff_us)
         if self._oldest_leased_us <= cutoff_us:
-            ages = self._ages if self._ages is not None else self._count_ages()
+            # Kept before they are gone through: dropping some can put the next ones of a lane in.
+            ages = self._ages = self._ages if self._ages is not None else self._count_ages()
             for item in ages.until(cutoff_us):
                 count += self._expire_one(item, cutoff_us)
-            self._ages = ages if len(ages) else None
+            if not len(ages):
+                self._ages = None
             self._oldest_leased_us = NEVER if ages.oldest_us is None else ages.oldest_us
         return count
 
@@ -573,8 +584,10 @@ class Backlog:
     @property
     def log_position(self) -> int:
         """From here on the log has what was not leased yet."""
-        position = self.source.log_position
-        return position if self.feed is None else min(position, self.feed.log_position)
+        positions = [self.source.log_position]
+        if self.feed is not None and self.feed.log_position is not None:
+            positions.append(self.feed.log_position)
+        return min(positions)
 
     def unacked(self) -> tuple[Iterator[Message], int]:
         """The messages not acked that the log does not have at `log_position` or later.
@@ -604,13 +617,21 @@ class Backlog:
         """Do up to `budget` messages' worth of what can wait; return how much."""
         if not self.is_closed:
             return self.feed_some(budget)
-        freed = self._reclaim(budget)
-        if freed < budget and self.feed is not None:
-            freed += self.feed.reclaim(budget - freed)
+        return 0 if self.has_heir else self.free(budget)
+
+    def free(self, budget: int) -> int:
+        """Free up to `budget` messages of a closed backlog; return how many."""
+        freed = self._free_own(budget)
+        while freed < budget and self.feed is not None and self.feed.former is not None:
+            # Not by recursion: there may have been any number of seeks.
+            former = self.feed.former
+            done = former._free_own(budget - freed)
+            freed += done
+            if freed < budget:
+                self.feed.former = former.feed.former if former.feed is not None else None
         return freed
 
-    def _reclaim(self, budget: int) -> int:
-        """Free up to `budget` messages of a closed backlog; return how many."""
+    def _free_own(self, budget: int) -> int:
         freed = 0
         while freed < budget and self._deliveries:
             _, delivery = self._deliveries.popitem()

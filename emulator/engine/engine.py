@@ -14,7 +14,7 @@ from emulator.api import pubsub
 from emulator.engine import errors, limits, names, publishing
 from emulator.engine.delivery import Delivery
 from emulator.engine.errors import PubsubError
-from emulator.engine.outcome import Effect, Ended, Fired, Forward, Outcome
+from emulator.engine.outcome import Effect, Ended, Fired, Forward, Outcome, once
 from emulator.engine.policies import Policies
 from emulator.engine.seeking import Seeking
 from emulator.engine.snapshots import Snapshots
@@ -202,27 +202,26 @@ class Engine:
         found = self._world.projects.get(project)
         if found is None:
             return Outcome(False)
-        effects: dict[Effect, None] = {}  # each once, in order
+        effects: list[Effect] = []
         ended, left = found.leases.expire(now, budget)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
                 backlog.fail(deliveries, now)
-                effects.update(dict.fromkeys(backlog.take_effects()))
-                fired = Fired(now, "ack deadline", backlog.wake.subscription, len(deliveries))
-                effects[fired] = None
+                effects += backlog.take_effects()
+                name = backlog.wake.subscription
+                effects.append(Fired(now, "ack deadline", name, len(deliveries)))
         ended, left = found.delays.expire(now, left)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
                 backlog.end_backoff(deliveries)
-                effects.update(dict.fromkeys(backlog.take_effects()))
-                fired = Fired(now, "backoff", backlog.wake.subscription, len(deliveries))
-                effects[fired] = None
+                effects += backlog.take_effects()
+                effects.append(Fired(now, "backoff", backlog.wake.subscription, len(deliveries)))
         rung, left = found.alarms.ring(now, left)
-        effects.update(dict.fromkeys(rung))
-        effects.update(dict.fromkeys(found.do_chores(left)))
+        effects += rung
+        effects += found.do_chores(left)
         next_us = self.next_deadline(project)
         is_more_due = next_us is not None and next_us <= now
-        return Outcome(is_more_due, tuple(effects))
+        return Outcome(is_more_due, once(effects))
 
     def next_deadline(self, project: str) -> int | None:
         """When `tick` has work for a project: 0 for at once, None for not before another call."""
@@ -252,8 +251,8 @@ class Engine:
         for subscription in old.subscriptions.values():
             if not subscription.backlog.is_closed:
                 subscription.drop()
-        for snapshot in old.snapshots.values():
-            snapshot.close()
+        for snapshot in tuple(old.snapshots.values()):
+            snapshot.delete()
         for topic in old.topics.values():
             if topic.retention is not None:
                 topic.retention.close()

@@ -276,6 +276,8 @@ class OrderedBacklog(Backlog):
             if delivery.state is not ACKED or self.rules.is_exactly_once:
                 return  # ORD-02: with exactly-once delivery, what was acked stays so
             delivery.move_to(AVAILABLE)
+            if self.history is not None:
+                self.history.unacked(delivery.message)
         elif delivery.state is LEASED:
             self._cancel(delivery)
             lane.leased -= 1
@@ -343,11 +345,6 @@ class OrderedBacklog(Backlog):
         if self._ages is not None:
             self._ages.add(head.publish_time_us, lane)
 
-    def _note_ages(self, taken: Sequence[Delivery]) -> None:
-        oldest_us = min(delivery.message.publish_time_us for delivery in taken)
-        self._oldest_leased_us = min(self._oldest_leased_us, oldest_us)
-        super()._note_ages(taken)
-
     def expire(self, cutoff_us: int) -> int:
         if self._pending:
             # One structure has the ages of lanes and of deliveries.
@@ -408,8 +405,8 @@ class OrderedBacklog(Backlog):
 
     # --- the end ---
 
-    def _reclaim(self, budget: int) -> int:
-        freed = super()._reclaim(budget)
+    def _free_own(self, budget: int) -> int:
+        freed = super()._free_own(budget)
         while freed < budget and self._lanes:
             lane = next(iter(self._lanes.values()))
             freed += 1

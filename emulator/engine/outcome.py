@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.api.pubsub import PubsubMessage
@@ -44,7 +45,7 @@ class Forward(NamedTuple):
 
 
 class Fired(NamedTuple):
-    """Something happened because its time had come: `quantity` deliveries, messages or resources."""
+    """Something happened, its time having come, to `quantity` deliveries, messages or resources."""
 
     at_us: int
     what: str
@@ -53,6 +54,20 @@ class Fired(NamedTuple):
 
 
 Effect = Available | Ended | Room | Forward | Fired
+
+
+def once(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    """Each effect once, in order; what was fired more than once is added up."""
+    kept: dict[object, Effect] = {}
+    for effect in effects:
+        key: object = effect
+        if isinstance(effect, Fired):
+            key = effect._replace(quantity=0)
+            before = kept.get(key)
+            if isinstance(before, Fired):
+                effect = effect._replace(quantity=before.quantity + effect.quantity)
+        kept[key] = effect
+    return tuple(kept.values())
 
 
 class Outcome(NamedTuple, Generic[Value]):

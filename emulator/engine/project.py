@@ -8,6 +8,7 @@ from typing import Protocol
 from emulator.engine.alarms import Alarms
 from emulator.engine.backlog import Backlog
 from emulator.engine.deadline_heap import DeadlineHeap
+from emulator.engine.message_log import MessageLog
 from emulator.engine.outcome import Effect
 
 
@@ -22,7 +23,7 @@ class Chore(Protocol):
 class Project:
     """What runs on one project's time: the leases of its subscriptions, and its chores."""
 
-    __slots__ = ("alarms", "chores", "delays", "id", "leases")
+    __slots__ = ("_freeing", "alarms", "chores", "delays", "id", "leases")
 
     def __init__(self, project_id: str) -> None:
         self.id = project_id
@@ -30,6 +31,13 @@ class Project:
         self.delays = DeadlineHeap()  # backoffs
         self.alarms = Alarms()
         self.chores: deque[Chore] = deque()
+        self._freeing: set[MessageLog] = set()
+
+    def free(self, log: MessageLog) -> None:
+        """Have the entries of a log that nobody reads any more freed, in slices."""
+        if log.garbage and log not in self._freeing:
+            self._freeing.add(log)
+            self.chores.append(log)
 
     def do_chores(self, budget: int) -> list[Effect]:
         """Do up to about `budget` pieces of them; return what they brought about."""
@@ -41,6 +49,8 @@ class Project:
                 effects += chore.take_effects()
             if done < budget:
                 self.chores.popleft()
+                if isinstance(chore, MessageLog):
+                    self._freeing.discard(chore)
             budget -= done
         return effects
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
+from operator import attrgetter
 
 from emulator.api import pubsub
 from emulator.engine import durations, errors
@@ -13,6 +15,9 @@ from emulator.engine.replay import Feed, matches
 from emulator.engine.snapshot import Snapshot
 from emulator.engine.subscription import Subscription
 from emulator.engine.world import World
+
+#: So many feeds may carry over from one another before one of them has to be emptied at once.
+_CHAINED = 50
 
 
 class Seeking:
@@ -36,67 +41,97 @@ class Seeking:
 
     def _to_time(self, found: Subscription, time_us: int) -> tuple[Effect, ...]:
         """What was published before `time_us` is acked, what came then or later is not (SEK-03)."""
+        _settle_feed(found)
         retained = found.retained_from
         position = max(found.log.position_at(time_us), found.log.floor)
         unread = found.backlog.log_position
         start = max(position, unread if retained is None else min(retained, unread))
+        carried, count = found.backlog.unacked()
+        kept = [found.backlog.oldest_us]
+        if found.history is not None:
+            kept.append(found.history.oldest_us)
+            older = found.history.take_older()
+            carried, count = _merged(found, older, carried), len(older) + count
 
         def wants(message: Message) -> bool:
-            # From `start` on the log has them.
-            return message.publish_time_us >= time_us and message.position < start
+            return message.publish_time_us >= time_us
 
-        carried, count = self._carry(found)
-        return self._replace(found, start, carried, count, wants)
+        return _replace(found, start, carried, count, wants, kept)
 
     def _to_snapshot(self, found: Subscription, target: Snapshot) -> tuple[Effect, ...]:
         """What was not acked in the snapshot, or came after it, is not acked (SEK-06)."""
         if found.log is not target.log:
             raise errors.snapshot_of_another_topic(found.resource.topic, target.resource.topic)
+        _settle_feed(found)
         backlog = found.backlog
-
-        def wants(message: Message) -> bool:
-            return matches(backlog, message)
-
-        carried = iter(target.unacked)
-        return self._replace(found, target.position, carried, len(target.unacked), wants)
-
-    def _carry(self, found: Subscription) -> tuple[Iterator[Message], int]:
-        """The messages that are not the log's to give, retained acked ones included."""
-        older: list[Message] = []
-        if found.history is not None:
-            older, found.history.older = found.history.older, []
-        unacked, count = found.backlog.unacked()
-        return _chain(older, unacked), len(older) + count
-
-    def _replace(
-        self,
-        found: Subscription,
-        start: int,
-        carried: Iterator[Message],
-        count: int,
-        wants: Callable[[Message], bool],
-    ) -> tuple[Effect, ...]:
-        """Give a subscription a new backlog; leases end, and attempts start anew (SEK-13)."""
-        former = found.backlog
-        kept = [former.oldest_us, found.log.time_at(start)]
-        if found.history is not None:
-            kept.append(found.history.oldest_us)
-        oldest_us = min((time_us for time_us in kept if time_us is not None), default=NEVER)
-        backlog = found.new_backlog(start)
-        backlog.feed = Feed(
-            carried,
-            count,
-            wants,
-            oldest_us=oldest_us,
-            log=found.log,
-            position=start if backlog.is_indexed else None,
-            former=former,
+        unacked = target.unacked
+        if found.history is None:
+            return _replace(
+                found,
+                target.position,
+                iter(unacked),
+                len(unacked),
+                lambda message: matches(backlog, message),
+                [target.oldest_us],
+            )
+        # What is acked by this, that was not, is retained (SEK-11).
+        positions = {message.position for message in unacked}
+        others, count = backlog.unacked()
+        return _replace(
+            found,
+            target.position,
+            chain(unacked, (m for m in others if m.position not in positions)),
+            len(unacked) + count,
+            lambda message: message.position in positions and matches(backlog, message),
+            [target.oldest_us, backlog.oldest_us],
         )
-        effects = found.replace_backlog(backlog)
-        found.schedule()
-        return effects
 
 
-def _chain(first: list[Message], rest: Iterator[Message]) -> Iterator[Message]:
-    yield from first
-    yield from rest
+def _settle_feed(found: Subscription) -> None:
+    """Have an earlier seek's feed carry no more, where what it drops must be known, or is much."""
+    feed = found.backlog.feed
+    if feed is not None and (found.history is not None or feed.chained >= _CHAINED):
+        feed.bring_all_carried(found.backlog)
+
+
+def _merged(
+    found: Subscription, older: dict[int, Message], unacked: Iterator[Message]
+) -> Iterator[Message]:
+    """Retained and unacked messages, each once; those of a key in their order (ORD-09)."""
+    if older and found.resource.enable_message_ordering:
+        older |= {message.position: message for message in unacked}
+        yield from sorted(older.values(), key=attrgetter("position"))
+        return
+    for message in unacked:
+        older.pop(message.position, None)
+        yield message
+    yield from older.values()
+
+
+def _replace(
+    found: Subscription,
+    start: int,
+    carried: Iterator[Message],
+    count: int,
+    wants: Callable[[Message], bool],
+    kept: list[int | None],
+) -> tuple[Effect, ...]:
+    """Give a subscription a new backlog; leases end, and attempts start anew (SEK-13).
+
+    `kept` are times before which nothing of `carried` was published.
+    """
+    times = [*kept, found.log.time_at(start)]
+    oldest_us = min((time_us for time_us in times if time_us is not None), default=NEVER)
+    backlog = found.new_backlog(start)
+    backlog.feed = Feed(
+        carried,
+        count,
+        wants,
+        start=start,
+        oldest_us=oldest_us,
+        log=found.log if backlog.is_indexed else None,
+        former=found.backlog,
+    )
+    effects = found.replace_backlog(backlog)
+    found.schedule()
+    return effects

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from emulator.api import pubsub
-from emulator.engine import field_masks, labels
+from emulator.engine import field_masks, labels, names
 from emulator.engine.alarms import Thing
 from emulator.engine.message_log import Message, MessageLog
 from emulator.engine.outcome import Effect, Fired
@@ -35,7 +35,9 @@ class Snapshot(Thing):
         self.resource = resource
         self.log = log
         self.unacked = unacked
+        self.oldest_us = min((message.publish_time_us for message in unacked), default=None)
         self._reader = log.attach(position)
+        self._remains: list[Message] = []
 
     @property
     def position(self) -> int:
@@ -43,19 +45,32 @@ class Snapshot(Thing):
 
     def ring(self, now: int) -> tuple[list[Effect], int | None]:
         """It has lived its time (SNP-06)."""
+        name = self.resource.name
+        self.delete()
+        return [Fired(now, "snapshot expiry", name, 1)], None
+
+    def delete(self) -> None:
+        """Take it out of the world; what only it held is freed in slices."""
+        world, name = self._world, self.resource.name
+        del world.snapshots[name]
+        world.policies.pop(name, None)
+        project = world.project(names.project_of(name))
+        project.alarms.set(self, None)
         self.close()
-        del self._world.snapshots[self.resource.name]
-        self._world.policies.pop(self.resource.name, None)
-        return [Fired(now, "snapshot expiry", self.resource.name, 1)], None
+        project.chores.append(self)
 
     def close(self) -> None:
-        """Hold nothing any more; the log's part goes in slices."""
+        """Hold the log no more; the rest goes by `reclaim`."""
         self.log.detach(self._reader)
-        self.unacked = ()
+        # A feed may still go through the tuple.
+        self._remains, self.unacked = list(self.unacked), ()
 
     def reclaim(self, budget: int) -> int:
-        """Free up to `budget` messages that only a closed snapshot held."""
-        return self.log.reclaim(budget)
+        """Free up to `budget` messages that only a closed snapshot held; return how many."""
+        count = min(budget, len(self._remains))
+        if count:
+            del self._remains[-count:]
+        return count + self.log.reclaim(budget - count)
 
     def __repr__(self) -> str:
         return f"<Snapshot {self.resource.name} from {self.position}, {len(self.unacked)} before>"

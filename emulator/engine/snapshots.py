@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from emulator.api import pubsub
 from emulator.engine import durations, errors, labels, limits, names, snapshot
 from emulator.engine.durations import SECOND_US
+from emulator.engine.message_log import Message
 from emulator.engine.outcome import Outcome
 from emulator.engine.subscription import Subscription
 from emulator.engine.world import World
@@ -29,14 +30,14 @@ class Snapshots:
         labels.check(given.labels)
         self._check_quotas(owner.id, source)
         source.last_active_us = now
-        expire_us = _expire_us(source, now)
+        position, unacked = source.capture()
+        expire_us = _expire_us(_oldest_us(source, position, unacked), now)
         resource = pubsub.Snapshot(
             name=name,
             topic=source.resource.topic,
             expire_time=durations.to_timestamp(expire_us - expire_us % 1_000),
             labels=given.labels,
         )
-        position, unacked = source.capture()
         made = snapshot.Snapshot(world, resource, source.log, position, unacked)
         world.snapshots[name] = made
         world.snapshots_made += 1
@@ -76,14 +77,7 @@ class Snapshots:
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a snapshot and what only it holds (SNP-06)."""
-        world = self._world
-        found = world.snapshot(name)
-        del world.snapshots[name]
-        world.policies.pop(name, None)
-        project = world.project(names.project_of(name))
-        project.alarms.set(found, None)
-        found.close()
-        project.chores.append(found)
+        self._world.snapshot(name).delete()
         return Outcome(None)
 
     def list(
@@ -108,9 +102,18 @@ class Snapshots:
         return Outcome(self._world.pager.page(found, scope, page_size, page_token))
 
 
-def _expire_us(source: Subscription, now: int) -> int:
+def _oldest_us(source: Subscription, position: int, unacked: Sequence[Message]) -> int | None:
+    """When the oldest unacked message of what was captured was published; None without any.
+
+    The backlog itself can name a time that is too early.
+    """
+    times = [message.publish_time_us for message in unacked]
+    first_us = source.log.time_at(position)
+    return min(times if first_us is None else [*times, first_us], default=None)
+
+
+def _expire_us(oldest_us: int | None, now: int) -> int:
     """Seven days, less the age of the oldest unacked message (SNP-02, SNP-03)."""
-    oldest_us = source.backlog.oldest_us
     age_us = 0 if oldest_us is None else max(now - oldest_us, 0)
     life_us = limits.SNAPSHOT_LIFE_S * SECOND_US - age_us
     if life_us < limits.SNAPSHOT_LIFE_MIN_S * SECOND_US:

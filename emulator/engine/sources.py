@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
+from operator import attrgetter
 
 from emulator.engine.message_log import Message, MessageLog
 
@@ -123,14 +124,26 @@ class LogSource(Source):
 
 
 class QueueSource(Source):
-    """A queue of messages that were picked out of the log."""
+    """A queue of messages that were picked out of the log.
+
+    What a seek carries over may come in any order. For retention it is put in that of publishing.
+    """
 
     def __init__(self, log: MessageLog) -> None:
         self._log = log
         self._queue: deque[Message] = deque()
+        self._is_in_order = True
 
     def put(self, message: Message) -> None:
-        self._queue.append(message)
+        queue = self._queue
+        if queue and message.position < queue[-1].position:
+            self._is_in_order = False
+        queue.append(message)
+
+    def _put_in_order(self) -> None:
+        if not self._is_in_order:
+            self._queue = deque(sorted(self._queue, key=attrgetter("position")))
+            self._is_in_order = True
 
     @property
     def count(self) -> int:
@@ -163,9 +176,11 @@ class QueueSource(Source):
 
     @property
     def oldest_us(self) -> int | None:
+        self._put_in_order()
         return self._queue[0].publish_time_us if self._queue else None
 
     def expire(self, cutoff_us: int) -> int:
+        self._put_in_order()
         queue, count = self._queue, 0
         while queue and queue[0].publish_time_us <= cutoff_us:
             queue.popleft()

@@ -33,6 +33,7 @@ class Streams:
             request.max_outstanding_bytes,
         )
         found.holders[holder] = None
+        found.last_active_us = now
         return Outcome(holder)
 
     def close(self, holder: Holder) -> None:
@@ -68,13 +69,15 @@ class Streams:
 
     def lease(self, holder: Holder, limit: int, *, now: int) -> Outcome[list[Delivery]]:
         """Lease to a stream what its window has room for, `limit` messages at most (STR-07)."""
-        backlog = self._world.subscription(holder.subscription).backlog
-        deliveries = backlog.lease(
+        found = self._world.subscription(holder.subscription)
+        deliveries = found.backlog.lease(
             min(limit, limits.PULL_MESSAGES),
             limits.RESPONSE_BYTES,
             now + holder.ack_deadline_us,
             holder,
         )
+        if deliveries:
+            found.last_active_us = now  # SUB-22: a consumer that receives
         return Outcome(deliveries)
 
     def properties(self, subscription: str) -> pubsub.StreamingPullResponse.SubscriptionProperties:

@@ -8,7 +8,7 @@ from emulator.api import pubsub
 from emulator.engine import delivery_rules, durations, errors
 from emulator.engine.ack_ids import AckIdMint
 from emulator.engine.alarms import Alarms
-from emulator.engine.backlog import NEVER, Backlog
+from emulator.engine.backlog import Backlog
 from emulator.engine.filters import Filter
 from emulator.engine.holder import Holder
 from emulator.engine.message_log import Message, MessageLog
@@ -112,6 +112,7 @@ class Subscription:
     def replace_backlog(self, backlog: Backlog) -> tuple[Effect, ...]:
         """Go on with another backlog; every lease has ended (SEK-09)."""
         former, self.backlog = self.backlog, backlog
+        former.has_heir = True
         backlog.rules, backlog.forwarder = former.rules, former.forwarder
         backlog.history = self.history
         former.close()
@@ -134,16 +135,16 @@ class Subscription:
         self.topic.detach(self)
         self._project.alarms.set(self.retention, None)
         self._project.alarms.set(self.inactivity, None)
+        self.topic.sleepers.pop(self.retention, None)
         self._project.chores.append(self.backlog)
         self.backlog.close()
-        if self.history is not None:
-            self.history.close()
-            self.history = None
+        self._stop_retaining()
 
     def capture(self) -> tuple[int, tuple[Message, ...]]:
         """What a snapshot takes: a position in the log, and unacked messages from before it."""
-        while self.backlog.feed is not None:
-            self.backlog.feed_some(NEVER)
+        if self.backlog.is_closed:
+            return self.log.end, ()  # detached
+        self.backlog.feed_all()
         unacked, _ = self.backlog.unacked()
         return self.backlog.log_position, tuple(unacked)
 
@@ -169,20 +170,31 @@ class Subscription:
         """Act on what the resource says now."""
         resource, backlog = self.resource, self.backlog
         backlog.rules = delivery_rules.of(resource, backlog.rules)
-        if resource.retain_acked_messages and self.history is None:
+        if backlog.is_closed:
+            return
+        if not resource.retain_acked_messages:
+            self._stop_retaining()
+        elif self.history is None:
             # SEK-11: what is acked from now on.
             self.history = History(self.log, backlog.log_position)
-        elif not resource.retain_acked_messages and self.history is not None:
+        backlog.history = self.history
+
+    def _stop_retaining(self) -> None:
+        if self.history is not None:
             self.history.close()
             self.history = None
-        backlog.history = self.history
+            self.free_log()
+
+    def free_log(self) -> None:
+        """Have what is no longer needed of the log freed."""
+        self._project.free(self.log)
 
     def schedule(self) -> None:
         """Set the alarm for the next message that will be too old."""
         next_us = self.retention.next_us
         self._project.alarms.set(self.retention, next_us)
         if next_us is None:
-            self.topic.sleepers.append((self.retention, self._project.alarms))
+            self.topic.sleepers[self.retention] = self._project.alarms
 
     def __repr__(self) -> str:
         return f"<Subscription {self.name}, {self.backlog!r}>"

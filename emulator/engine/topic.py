@@ -11,6 +11,7 @@ from emulator.engine.alarms import Alarms
 from emulator.engine.backlog import Backlog
 from emulator.engine.message_log import MessageLog
 from emulator.engine.outcome import Available, Effect
+from emulator.engine.project import Project
 from emulator.engine.retention import SubscriptionRetention, TopicRetention
 from emulator.engine.subscription import Subscription
 from emulator.engine.subscription_resource import check_retention
@@ -51,7 +52,7 @@ class Topic:
         self.indexed: tuple[Backlog, ...] = ()  # those that must be told what was published
         self.retention: TopicRetention | None = None
         # What has no alarm because no message is there, and is to be given one by the next publish.
-        self.sleepers: list[tuple[TopicRetention | SubscriptionRetention, Alarms]] = []
+        self.sleepers: dict[TopicRetention | SubscriptionRetention, Alarms] = {}
         self.wake: tuple[Available, ...] = ()  # the effects of a publish
 
     @property
@@ -74,12 +75,12 @@ class Topic:
 
     def wake_sleepers(self, time_us: int) -> None:
         """A message was published at `time_us`: it will be too old one day."""
-        sleepers, self.sleepers = self.sleepers, []
-        for thing, alarms in sleepers:
-            if thing.alarm_us is None and thing.is_open:
+        sleepers, self.sleepers = self.sleepers, {}
+        for thing, alarms in sleepers.items():
+            if thing.alarm_us is None:
                 alarms.set(thing, time_us + thing.retention_us)
 
-    def apply(self, alarms: Alarms, now: int) -> list[Effect]:
+    def apply(self, project: Project, now: int) -> list[Effect]:
         """Act on what the resource says of retention now (TOP-04, SUB-16)."""
         duration = self.resource.message_retention_duration
         effects: list[Effect] = []
@@ -88,9 +89,14 @@ class Topic:
                 self.retention.close()
                 self.retention = None
         elif self.retention is None:
-            self.retention = TopicRetention(self, alarms, durations.to_us(duration))
+            self.retention = TopicRetention(self, project, durations.to_us(duration))
         else:
             effects += self.retention.change(durations.to_us(duration), now)
+        return effects + self.show_retention_to_all(now)
+
+    def show_retention_to_all(self, now: int) -> list[Effect]:
+        """Have every subscription show, and go by, the topic's retention."""
+        effects: list[Effect] = []
         for subscription in self.subscriptions.values():
             self.show_retention(subscription.resource)
             effects += subscription.retention.look(now)
@@ -99,7 +105,7 @@ class Topic:
     def show_retention(self, resource: pubsub.Subscription) -> None:
         """Have a subscription's resource show the topic's retention (SUB-16)."""
         resource.ClearField("topic_message_retention_duration")
-        if self.resource.HasField("message_retention_duration"):
+        if self.retention is not None:
             resource.topic_message_retention_duration.CopyFrom(
                 self.resource.message_retention_duration
             )

@@ -18,7 +18,8 @@ class _Armed(NamedTuple):
 class Timers:
     """One timer a project, armed for its next deadline; none where nothing is to come.
 
-    `tick` does a part of a project's due work. Stopped time has no timer.
+    `tick` does a part of a project's due work. Stopped time has no timer, unless for what is due
+    already: chores above all.
     """
 
     def __init__(self, engine: Engine, clock: Clock, tick: Callable[[str], object]) -> None:
@@ -30,7 +31,9 @@ class Timers:
     def touch(self, project: str) -> None:
         """An operation on `project` was done: see that the timer is early enough."""
         next_us = self._engine.next_deadline(project)
-        if next_us is None or self._clock.is_stopped(project):
+        if next_us is None:
+            return
+        if self._clock.is_stopped(project) and next_us > self._clock.now_us(project):
             return
         armed = self._armed.get(project)
         if armed is None or next_us < armed.at_us:

@@ -13,7 +13,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Event(NamedTuple):
-    """What happened when the clock was turned: `what` to `quantity` things of the resource `name`."""
+    """What happened as the clock was turned: `what` to `quantity` things of the resource `name`."""
 
     at: datetime
     what: str

@@ -10,6 +10,7 @@
 A lease is named by the message's data and the attempt: "a#1" is the first delivery of "a" to the
 subscription of the command, "two:a#1" the one to the subscription "two". All else given as an ack
 id is taken as it is. As the service does it, the engine's due work is done before each command.
+Subscriptions never expire unless a story says so, that it may look far ahead.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from emulator.api import pubsub
 from emulator.engine.delivery import Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.errors import PubsubError
+from emulator.engine.limits import RETENTION_DEFAULT_S
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
 SECOND_US = 1_000_000
+RETENTION_US = RETENTION_DEFAULT_S * SECOND_US
 MOST_TICKS = 1_000  # more than any story needs
 
 
@@ -66,8 +69,7 @@ class Story:
         self.leases: dict[str, tuple[Delivery, str]] = {}
         if not is_empty:
             self.engine.topics.create(pubsub.Topic(name=TOPIC), now=0)
-            given = pubsub.Subscription(name=SUBSCRIPTION, topic=TOPIC)
-            self.engine.subscriptions.create(given, now=0)
+            subscribe()(self)
 
     def play(self, *steps: Step) -> Story:
         for number, (seconds, command, *expected) in enumerate(steps, 1):
@@ -191,6 +193,7 @@ def subscribe(subscription: str = SUBSCRIPTION, topic: str = TOPIC, deadline_s: 
         name=full_name("subscriptions", subscription),
         topic=full_name("topics", topic),
         ack_deadline_seconds=deadline_s,
+        expiration_policy={},
     )
 
     def command(story: Story) -> None:

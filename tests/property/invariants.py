@@ -7,10 +7,10 @@ from collections import Counter
 from emulator.engine import backlog as backlog_module
 from emulator.engine import deadline_heap as heap_module
 from emulator.engine.backlog import Backlog
+from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.delivery import AVAILABLE, LEASED, Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
-from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.message_log import MessageLog
 
 
