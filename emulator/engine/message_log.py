@@ -126,6 +126,8 @@ class MessageLog:
     def advance(self, reader: Reader, position: int) -> None:
         """Move a reader forward: it needs nothing below `position` any more."""
         assert reader.position <= position <= self.end
+        if position == reader.position:
+            return
         was_lowest = reader.position == self._floor
         reader.position = position
         if was_lowest:

@@ -11,7 +11,9 @@ from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.delivery import AVAILABLE, LEASED, Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
-from emulator.engine.message_log import MessageLog
+from emulator.engine.message_log import Message, MessageLog
+from emulator.engine.ordering import OrderedBacklog
+from emulator.engine.sources import ReplaySource, Source
 
 
 def backlog_of(engine: Engine, subscription: str) -> Backlog:
@@ -32,7 +34,7 @@ def check_engine(engine: Engine) -> None:
     ack_ids: Counter[str] = Counter()
     for subscription in engine._world.subscriptions.values():
         check_backlog(subscription.backlog)
-        logs[id(subscription.backlog.source._log)] = subscription.backlog.source._log
+        logs[id(subscription.log)] = subscription.log
         ack_ids.update(list(subscription.backlog._deliveries))
     assert not [ack_id for ack_id, count in ack_ids.items() if count > 1]
     for log in logs.values():
@@ -57,6 +59,7 @@ def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
         for chore in project.chores
         if isinstance(chore, Backlog) and chore._leases is project.leases
     ]
+    backlogs = list({id(b): b for each in backlogs for b in with_formers(each)}.values())
     return [
         delivery
         for backlog in backlogs
@@ -65,13 +68,23 @@ def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
     ]
 
 
+def with_formers(backlog: Backlog) -> list[Backlog]:
+    """A backlog and those before it that seeks replaced and whose memory it still frees."""
+    found = [backlog]
+    while (feed := found[-1].feed) is not None and feed.former is not None:
+        found.append(feed.former)
+    return found
+
+
 def check_backlog(backlog: Backlog) -> None:
+    if isinstance(backlog, OrderedBacklog):
+        return  # its deliveries wait in lanes
     deliveries = backlog._deliveries
     waiting = [d for d in backlog._requeued if d.state is AVAILABLE]
     for ack_id, delivery in deliveries.items():
         assert delivery.ack_id == ack_id
         assert delivery.state in (AVAILABLE, LEASED)
-        assert delivery.message.position < backlog.source._reader.position
+        assert delivery.message.position < backlog.source.log_position
         assert (delivery.batch is not None) == (delivery.state is LEASED)
     assert len({id(d) for d in waiting}) == len(waiting), "a delivery waits twice"
     named = {id(d) for d in deliveries.values() if d.state is AVAILABLE}
@@ -83,8 +96,23 @@ def check_backlog(backlog: Backlog) -> None:
     assert backlog.leased == leased
     assert backlog._requeued_live == len(waiting)
     assert backlog.undelivered == backlog.available + leased
+    if backlog.feed is None:
+        assert backlog.undelivered == len(unacked_positions(backlog))
     assert len(backlog._requeued) <= 2 * len(waiting) + backlog_module._SLACK + 1
     assert [d.behind for d in waiting] == sorted(d.behind for d in waiting)
+
+
+def unacked_positions(backlog: Backlog) -> list[int]:
+    """The positions of all that a backlog without a feed still has to deliver, sorted."""
+    assert backlog.feed is None
+    messages = [*backlog.unacked()[0], *in_log(backlog.source)]
+    return sorted(message.position for message in messages)
+
+
+def in_log(source: Source) -> list[Message]:
+    """What a source has not handed out, and the log has."""
+    log = source._rest._log if isinstance(source, ReplaySource) else source._log
+    return log.between(source.log_position, log.end)
 
 
 def check_log(log: MessageLog) -> None:
