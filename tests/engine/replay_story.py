@@ -7,8 +7,8 @@ from typing import Any
 from emulator.api import pubsub
 from emulator.api.wkt import Duration
 from emulator.engine import durations
-from tests.engine.story import SUBSCRIPTION, TOPIC, Command, Story, full_name
-from tests.property.invariants import backlog_of
+from tests.engine.story import SUBSCRIPTION, TOPIC, Command, Story, full_name, message_of
+from tests.property.invariants import backlog_of, check_engine
 
 MINUTE_S = 60
 HOUR_S = 3_600
@@ -150,3 +150,15 @@ def waiting(subscription: str = SUBSCRIPTION) -> Command:
         return backlog_of(story.engine, full_name("subscriptions", subscription)).undelivered
 
     return command
+
+
+def pulled(story: Story, subscription: str = SUBSCRIPTION) -> str:
+    """The data of all that can be pulled, sorted, as one text; each is a first try."""
+    story.catch_up()
+    subscription = full_name("subscriptions", subscription)
+    found = []
+    while deliveries := story.engine.lease(subscription, 1_000, now=story.now).value:
+        assert {delivery.attempt for delivery in deliveries} == {1}
+        found += [message_of(delivery).data.decode() for delivery in deliveries]
+    check_engine(story.engine)
+    return "".join(sorted(found))

@@ -17,6 +17,7 @@ from tests.engine.replay_story import (
     change,
     detach,
     make,
+    pulled,
     retain,
     seconds,
     seek,
@@ -30,19 +31,17 @@ from tests.engine.story import (
     TOPIC,
     Refusal,
     Step,
-    Story,
     ack,
     create_topic,
     delete_topic,
     invalid,
-    message_of,
     modack,
     nack,
     not_found,
     pull,
     refusal_of,
 )
-from tests.property.invariants import backlog_of, check_engine
+from tests.property.invariants import backlog_of
 from tests.spec import spec
 
 every_kind = pytest.mark.parametrize("fields", KINDS.values(), ids=KINDS)
@@ -57,17 +56,6 @@ HISTORIES: dict[str, list[Step]] = {
     "some of each": [(40, pull(3), EVERYTHING[:3]), (40, ack("a#1")), (40, nack("b#1"))],
     "purged": [(40, seek(100))],
 }
-
-
-def pulled(story: Story, subscription: str = SUBSCRIPTION) -> str:
-    """The data of all that can be pulled, sorted, as one text; nothing twice, each a first try."""
-    story.catch_up()
-    found = []
-    while deliveries := story.engine.lease(subscription, 1_000, now=story.now).value:
-        assert {delivery.attempt for delivery in deliveries} == {1}
-        found += [message_of(delivery).data.decode() for delivery in deliveries]
-    check_engine(story.engine)
-    return "".join(sorted(found))
 
 
 @spec("SEK-01", "SEK-03", "SEK-04", "SEK-05", "SEK-11", "SEK-13")
