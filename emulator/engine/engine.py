@@ -63,7 +63,7 @@ class Engine:
         publishing.check_sizes(request, len(encoded_request))
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
-        return Outcome(self._append(topic, encoded, request.messages, now), topic.wake)
+        return Outcome(self._append(topic, encoded, request.messages, now), topic.told.wake)
 
     def forward(self, effect: Forward, *, now: int) -> Outcome[None]:
         """Publish a dead letter; `now` is the time of its topic's project (DLQ-05)."""
@@ -71,7 +71,7 @@ class Engine:
         if topic is None:
             return Outcome(None)
         self._append(topic, [effect.content.SerializeToString()], [effect.content], now)
-        return Outcome(None, topic.wake)
+        return Outcome(None, topic.told.wake)
 
     def _append(
         self,
@@ -94,7 +94,7 @@ class Engine:
         topic.log.append(messages)
         if topic.sleepers:
             topic.wake_sleepers(time_us)
-        for backlog in topic.indexed:
+        for backlog in topic.told.indexed:
             backlog.index(messages, contents)
         return ids
 

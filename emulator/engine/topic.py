@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from emulator.api import pubsub
 from emulator.engine import durations, errors, field_masks, labels
@@ -32,16 +33,22 @@ _MASKABLE = field_masks.Maskable(
 )
 
 
+class Told(NamedTuple):
+    """`wake` are the effects of a publish, `indexed` those that must be told what was published."""
+
+    wake: tuple[Available, ...]
+    indexed: tuple[Backlog, ...]
+
+
 class Topic:
     __slots__ = (
-        "indexed",
+        "_told",
         "last_publish_time_us",
         "log",
         "resource",
         "retention",
         "sleepers",
         "subscriptions",
-        "wake",
     )
 
     def __init__(self, resource: pubsub.Topic) -> None:
@@ -49,11 +56,10 @@ class Topic:
         self.log = MessageLog()
         self.subscriptions: dict[str, Subscription] = {}
         self.last_publish_time_us = 0
-        self.indexed: tuple[Backlog, ...] = ()  # those that must be told what was published
+        self._told: Told | None = None
         self.retention: TopicRetention | None = None
         # What has no alarm because no message is there, and is to be given one by the next publish.
         self.sleepers: dict[TopicRetention | SubscriptionRetention, Alarms] = {}
-        self.wake: tuple[Available, ...] = ()  # the effects of a publish
 
     @property
     def name(self) -> str:
@@ -68,10 +74,19 @@ class Topic:
         self.note_subscriptions()
 
     def note_subscriptions(self) -> None:
-        """Take note of who has to be told what of a publish."""
-        backlogs = [subscription.backlog for subscription in self.subscriptions.values()]
-        self.wake = tuple(backlog.wake for backlog in backlogs)
-        self.indexed = tuple(backlog for backlog in backlogs if backlog.is_indexed)
+        """Who has to be told what of a publish is to be found out anew."""
+        self._told = None
+
+    @property
+    def told(self) -> Told:
+        """Who has to be told what of a publish; found out by the first that needs it."""
+        if self._told is None:
+            backlogs = [subscription.backlog for subscription in self.subscriptions.values()]
+            self._told = Told(
+                wake=tuple(backlog.wake for backlog in backlogs),
+                indexed=tuple(backlog for backlog in backlogs if backlog.is_indexed),
+            )
+        return self._told
 
     def wake_sleepers(self, time_us: int) -> None:
         """A message was published at `time_us`: it will be too old one day."""

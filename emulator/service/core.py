@@ -44,10 +44,19 @@ class Core:
 
     def settle(self, name: str, outcome: Outcome[Value]) -> Value:
         """Pass on what an operation on the resource `name` brought about; return its value."""
+        project = project_of(name)
         if outcome.effects:
             self._apply(outcome.effects)
-        self.timers.touch(project_of(name))
+            self._touch_others(outcome.effects, project)
+        self.timers.touch(project)
         return outcome.value
+
+    def _touch_others(self, effects: tuple[Effect, ...], project: str) -> None:
+        """What is published in one project can be due to expire in those of its subscriptions."""
+        prefix = f"projects/{project}/"
+        for effect in effects:
+            if isinstance(effect, Available) and not effect.subscription.startswith(prefix):
+                self.timers.touch(project_of(effect.subscription))
 
     def _apply(self, effects: tuple[Effect, ...]) -> None:
         for effect in effects:

@@ -1,4 +1,4 @@
-"""How much replay looks at, and keeps, with very many messages; it counts, and looks at no clock."""
+"""How much replay looks at and keeps, with very many messages; counted, never timed."""
 
 from __future__ import annotations
 
@@ -96,11 +96,10 @@ def test_a_seek_looks_at_a_few_messages_and_slices_at_no_more_than_their_budget(
     for to in (0, 10**6, middle):
         seek(to, "new")(story)
         assert seen() <= FEW
-    expected = count - 1 - middle * 1_000 if middle else count
     tick_until_idle(story.engine, story.now, 500)
-    assert abs(backlog_of(story.engine, name).undelivered - expected) <= 1_000
     backlog = backlog_of(story.engine, name)
     assert backlog.feed is None
+    assert backlog.undelivered == count - (middle * 1_000 + 1)
     change("new", retain_acked_messages=True)(story)
     seek(0, "new")(story)
     assert seen() <= FEW
@@ -151,7 +150,7 @@ def test_a_month_goes_by_for_a_hundred_subscriptions(monkeypatch: pytest.MonkeyP
         ticks += 1
     for number in range(99):
         days = 1 + number % 30
-        left = max(20 - (31 - days), 0) + 0 if days < 31 else 20
+        left = max(20 - (31 - days), 0)
         found = backlog_of(engine, full_name("subscriptions", f"sub-{number}")).undelivered
         assert found == left * 5_000, (days, found)
     assert backlog_of(engine, SUBSCRIPTION).undelivered == 100_000

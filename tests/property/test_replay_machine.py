@@ -374,7 +374,7 @@ class ReplayMachine(RuleBasedStateMachine):
         return max(held, default=0)
 
 
-ReplayMachine.TestCase.settings = settings(max_examples=120, stateful_step_count=50)
+ReplayMachine.TestCase.settings = settings(max_examples=500, stateful_step_count=50)
 TestReplayMachine = spec("SEK-01", "SEK-03", "SEK-04", "SEK-06", "SEK-09", "SEK-10", "SEK-12")(
     spec("SEK-11", "SNP-01", "SNP-02", "SNP-06", "DLV-41", "DLV-42")(ReplayMachine.TestCase)
 )
