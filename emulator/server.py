@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from emulator.service.core import Core
 from emulator.service.memory import tune_garbage_collector
 from emulator.service.service import Service
+from emulator.service.time_control import TimeControl
 from emulator.transport.descriptors import raise_descriptor_limit
 from emulator.transport.event_loop import new_event_loop
 from emulator.transport.front import Front
@@ -29,7 +30,15 @@ from emulator.transport.private_folder import PrivateFolder
 if TYPE_CHECKING:
     import grpc.aio
 
-__all__ = ["DEFAULT_HOSTS", "ListenError", "Options", "PortInUse", "Server", "loop_factory"]
+__all__ = [
+    "DEFAULT_HOSTS",
+    "ListenError",
+    "Options",
+    "PortInUse",
+    "Server",
+    "TimeControl",
+    "loop_factory",
+]
 
 DEFAULT_PORT = 8085
 #: Answers that are on their way have this long to leave before connections are cut.
@@ -68,6 +77,7 @@ class Server:
         self._http = HttpFace(self, self._service.handlers)
         self._peers = Peers()
         self._grpc: grpc.aio.Server | None = None
+        self.time = TimeControl(self._core)
         self._listeners: Listeners | None = None
         self._front: Front | None = None
         self._folder: PrivateFolder | None = None

@@ -57,6 +57,10 @@ class Inside:
         engine = self._server._core.engine
         return self._ask(lambda: engine._world.topics[topic].log.kept)
 
+    def has_timer(self, project: str) -> bool:
+        """Whether a timer is armed for what is due in a project."""
+        return self._ask(lambda: project in self._server._core.timers._armed)
+
     def tasks(self) -> int:
         """Tasks of the server's loop, the asking one included."""
         return self._ask(lambda: len(asyncio.all_tasks()))

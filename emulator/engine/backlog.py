@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.api import pubsub
 from emulator.engine import errors
 from emulator.engine.ack_ids import AckIdMint
+from emulator.engine.ages import Ages
 from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.delivery import (
     ACKED,
@@ -24,6 +25,7 @@ from emulator.engine.delivery import (
     DEAD_LETTERED,
     DELAYED,
     DROPPED,
+    EXPIRED,
     LEASED,
     Delivery,
 )
@@ -33,22 +35,30 @@ from emulator.engine.exactly_once import AckedIds, AckReport
 from emulator.engine.holder import Holder
 from emulator.engine.message_log import Message
 from emulator.engine.outcome import Available, Effect, Room
-from emulator.engine.sources import QueueSource, Source
+from emulator.engine.sources import LogSource, QueueSource, ReplaySource, Source
 from emulator.engine.taking import Taking
 
 if TYPE_CHECKING:
     from emulator.engine.dead_letter import Forwarder
     from emulator.engine.filters import Filter
+    from emulator.engine.ordering import Lane
+    from emulator.engine.replay import Feed
+    from emulator.engine.retention import History
 
 _SLACK = 64
+_MANY = 1_024
+#: How many messages of a seek one lease looks at, so that no call takes long.
+FEED_BUDGET = 2_000
 EVERYWHERE = sys.maxsize  # before this position lies every message
+NEVER = sys.maxsize  # after any time there is
 
 
 class Backlog:
     """`wake` is the effect to report when messages become available here.
 
     `leases` and `delays` are its project's heaps. With a `filter` the source is a queue, and
-    `index` must be told of what is published.
+    `index` must be told of what is published. With `has_heir` the backlog that a seek made takes
+    over its messages, and frees it when it has them.
     """
 
     def __init__(
@@ -66,6 +76,7 @@ class Backlog:
         self.rules = DeliveryRules()
         self.forwarder: Forwarder | None = None
         self.is_closed = False
+        self.has_heir = False
         self._mint = mint
         self._leases = leases
         self._delays = delays
@@ -76,6 +87,11 @@ class Backlog:
         self._delayed = 0
         self._acked_ids = AckedIds()
         self._effects: list[Effect] = []
+        self.history: History | None = None
+        self.feed: Feed | None = None
+        self._ages: Ages[Delivery | Lane] | None = None
+        # No message that was leased once, and is not settled, is older than this.
+        self._oldest_leased_us = NEVER
 
     # --- what there is ---
 
@@ -92,12 +108,17 @@ class Backlog:
     @property
     def available(self) -> int:
         """Messages that could be leased now."""
-        return self.source.count + self._requeued_live
+        return self.source.count + self._requeued_live + self._unfed
 
     @property
     def undelivered(self) -> int:
         """Messages not acked, those out with somebody included (MET-01)."""
         return self.available + self._leased + self.delayed
+
+    @property
+    def _unfed(self) -> int:
+        """At most how many messages a seek has still to bring."""
+        return self.feed.left if self.feed is not None else 0
 
     def take_effects(self) -> tuple[Effect, ...]:
         """What the operations since the last call brought about."""
@@ -115,14 +136,33 @@ class Backlog:
 
     def index(self, messages: Sequence[Message], contents: Sequence[pubsub.PubsubMessage]) -> None:
         """Take in what was published; `contents` are the messages as sent (DLV-40)."""
+        if self.feed is not None and self.feed.reads_the_log:
+            return  # it comes to them in their turn
         matches = self.filter.matches if self.filter is not None else None
         for message, content in zip(messages, contents, strict=True):
             if matches is None or matches(content.attributes):
-                self._put(message)
+                self.put(message)
 
-    def _put(self, message: Message) -> None:
-        assert isinstance(self.source, QueueSource)
+    def put(self, message: Message) -> None:
+        """Take in one message that is for this subscription and is not settled."""
+        assert isinstance(self.source, QueueSource | ReplaySource)
         self.source.put(message)
+
+    def feed_some(self, budget: int) -> int:
+        """Bring up to `budget` messages that a seek made available; return how many it saw."""
+        if self.feed is None:
+            return 0
+        seen = self.feed.bring(self, budget)
+        if self.feed.is_done:
+            self.feed = None
+        if seen:
+            self._effects.append(self.wake)
+        return seen
+
+    def feed_all(self) -> None:
+        """Bring all that a seek made available."""
+        while self.feed is not None:
+            self.feed_some(NEVER)
 
     # --- leases ---
 
@@ -136,6 +176,10 @@ class Backlog:
         """
         taking = Taking(limit, limit_bytes, holder)
         self._take(taking)
+        if self.feed is not None:
+            # What is still to come may be for nobody: look at a part of it, then let others go.
+            self.feed_some(FEED_BUDGET)
+            self._take(taking)
         taken = taking.taken
         if holder is not None:
             self._enter_window(holder, taken)
@@ -153,6 +197,8 @@ class Backlog:
             deliveries[ack_id] = delivery
         self._leased += len(taken)
         self._leases.arm(self, tuple(taken), deadline_us)
+        if taken:
+            self._note_ages(taken)
 
     def _enter_window(self, holder: Holder, taken: list[Delivery]) -> None:
         for delivery in taken:
@@ -169,6 +215,18 @@ class Backlog:
         if holder.is_blocked:
             holder.is_blocked = False
             self._effects.append(Room(holder))
+
+    def _note_ages(self, taken: Sequence[Delivery]) -> None:
+        oldest_us = taken[0].message.publish_time_us
+        if not isinstance(self.source, LogSource):
+            # A log gives them in the order of publishing, those that were leased before apart.
+            oldest_us = min(delivery.message.publish_time_us for delivery in taken)
+        self._oldest_leased_us = min(self._oldest_leased_us, oldest_us)
+        if self._ages is not None:
+            for delivery in taken:
+                self._ages.add(delivery.message.publish_time_us, delivery)
+            if len(self._ages) > 2 * len(self._deliveries) + _MANY:
+                self._ages = self._count_ages()
 
     def _take(self, taking: Taking) -> None:
         """Take out of what is available."""
@@ -238,7 +296,7 @@ class Backlog:
             return None  # what was dropped cannot be settled any more
         if self.rules.is_exactly_once:
             return self._acknowledge_exactly(ack_ids)
-        deliveries, disarm = self._deliveries, self._leases.disarm
+        deliveries, disarm, history = self._deliveries, self._leases.disarm, self.history
         for ack_id in ack_ids:
             delivery = deliveries.pop(ack_id, None)
             if delivery is None:
@@ -249,6 +307,8 @@ class Backlog:
                 if delivery.holder is not None:
                     self._leave_window(delivery)
                 delivery.state = ACKED
+                if history is not None:
+                    history.acked(delivery.message)
             elif self._may_settle(delivery):
                 self._settle(delivery)
             else:
@@ -285,6 +345,8 @@ class Backlog:
         else:
             self._forget_requeued()
         delivery.move_to(ACKED)
+        if self.history is not None:
+            self.history.acked(delivery.message)
 
     def _may_settle(self, delivery: Delivery) -> bool:
         return True
@@ -466,15 +528,119 @@ class Backlog:
             del self._deliveries[delivery.ack_id]
             delivery.ack_id = ""
 
+    # --- retention ---
+
+    @property
+    def oldest_us(self) -> int | None:
+        """No unacked message was published before this; None without any (or a guess too early)."""
+        times = [self._oldest_leased_us]
+        if self.source.oldest_us is not None:
+            times.append(self.source.oldest_us)
+        if self.feed is not None:
+            times.append(self.feed.oldest_us)
+        oldest_us = min(times)
+        return None if oldest_us == NEVER else oldest_us
+
+    def expire(self, cutoff_us: int) -> int:
+        """Drop what was published at `cutoff_us` or before; return how many messages (DLV-41).
+
+        A live lease does not protect them.
+        """
+        while self.feed is not None and self.feed.oldest_us <= cutoff_us:
+            self.feed_some(FEED_BUDGET)
+        count = self.source.expire(cutoff_us)
+        if self._oldest_leased_us <= cutoff_us:
+            # Kept before they are gone through: dropping some can put the next ones of a lane in.
+            ages = self._ages = self._ages if self._ages is not None else self._count_ages()
+            for item in ages.until(cutoff_us):
+                count += self._expire_one(item, cutoff_us)
+            if not len(ages):
+                self._ages = None
+            self._oldest_leased_us = NEVER if ages.oldest_us is None else ages.oldest_us
+        return count
+
+    def _count_ages(self) -> Ages[Delivery | Lane]:
+        return Ages((item.message.publish_time_us, item) for item in self._all_deliveries())
+
+    def _all_deliveries(self) -> list[Delivery]:
+        """Everything that was leased once and is not settled."""
+        released = [d for d in self._requeued if d.state is AVAILABLE and not d.ack_id]
+        return [*self._deliveries.values(), *released]
+
+    def _expire_one(self, item: Delivery | Lane, cutoff_us: int) -> int:
+        assert isinstance(item, Delivery)
+        return self._expire_delivery(item)
+
+    def _expire_delivery(self, delivery: Delivery) -> int:
+        if delivery.state is LEASED:
+            self._leases.disarm(delivery)
+            self._leased -= 1
+            if delivery.holder is not None:
+                self._leave_window(delivery)
+        elif delivery.state is DELAYED:
+            self._delays.disarm(delivery)
+            self._delayed -= 1
+        elif delivery.state is AVAILABLE:
+            self._forget_requeued()
+        else:
+            return 0
+        self._forget_ack_id(delivery)
+        delivery.move_to(EXPIRED)
+        return 1
+
+    # --- replay ---
+
+    @property
+    def log_position(self) -> int:
+        """From here on the log has what was not leased yet."""
+        positions = [self.source.log_position]
+        if self.feed is not None and self.feed.log_position is not None:
+            positions.append(self.feed.log_position)
+        return min(positions)
+
+    def unacked(self) -> tuple[Iterator[Message], int]:
+        """The messages not acked that the log does not have at `log_position` or later.
+
+        Those of a key come in their order. With them comes at most how many they are.
+        """
+        in_log = self.source.end - self.log_position
+        return self._unacked(), self.undelivered - in_log
+
+    def _unacked(self) -> Iterator[Message]:
+        for delivery in self._all_deliveries():
+            yield delivery.message
+        yield from self.source.queued()
+        if self.feed is not None:
+            yield from self.feed.rest()
+
     # --- the end ---
 
     def close(self) -> None:
         """Drop everything. What is left in memory goes by `reclaim`, in slices."""
         self.is_closed = True
         self.source.close()
+        if self.feed is not None:
+            self.feed.close()
 
     def reclaim(self, budget: int) -> int:
+        """Do up to `budget` messages' worth of what can wait; return how much."""
+        if not self.is_closed:
+            return self.feed_some(budget)
+        return 0 if self.has_heir else self.free(budget)
+
+    def free(self, budget: int) -> int:
         """Free up to `budget` messages of a closed backlog; return how many."""
+        freed = self._free_own(budget)
+        while freed < budget and self.feed is not None and self.feed.former is not None:
+            # Not by recursion: there may have been any number of seeks.
+            former = self.feed.former
+            done = former._free_own(budget - freed)
+            freed += done
+            if freed < budget:
+                self.feed.former = former.feed.former if former.feed is not None else None
+        return freed
+
+    def _free_own(self, budget: int) -> int:
         freed = 0
         while freed < budget and self._deliveries:
             _, delivery = self._deliveries.popitem()

@@ -9,7 +9,8 @@
      └───────────────────────────────────────────────────────┘
     ack after the lease, before another one ─▶ ACKED from AVAILABLE or DELAYED
     attempts used up ─▶ DEAD_LETTERED from LEASED
-    delete, detach, reset ─▶ DROPPED from any state
+    older than retention ─▶ EXPIRED from any state but the last ones
+    delete, detach, reset, seek ─▶ DROPPED from any state
 
 A message that was never leased in a subscription has no delivery there: it is AVAILABLE because
 it still waits in the subscription's source (see `sources`). That is what makes a backlog of
@@ -35,6 +36,7 @@ class DeliveryState(Enum):
     DELAYED = "delayed"
     ACKED = "acked"
     DEAD_LETTERED = "dead-lettered"
+    EXPIRED = "expired"
     DROPPED = "dropped"
 
 
@@ -43,6 +45,7 @@ LEASED = DeliveryState.LEASED
 DELAYED = DeliveryState.DELAYED
 ACKED = DeliveryState.ACKED
 DEAD_LETTERED = DeliveryState.DEAD_LETTERED
+EXPIRED = DeliveryState.EXPIRED
 DROPPED = DeliveryState.DROPPED
 
 #: Every move a delivery may make; anything else is a bug in this program.
@@ -58,6 +61,9 @@ MOVES = frozenset(
         (DELAYED, ACKED),
         (AVAILABLE, ACKED),
         (ACKED, AVAILABLE),
+        (AVAILABLE, EXPIRED),
+        (LEASED, EXPIRED),
+        (DELAYED, EXPIRED),
         (AVAILABLE, DROPPED),
         (LEASED, DROPPED),
         (DELAYED, DROPPED),

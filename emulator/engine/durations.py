@@ -26,6 +26,11 @@ def to_timestamp(time_us: int) -> Timestamp:
     return Timestamp(seconds=seconds, nanos=micros * 1_000)
 
 
+def timestamp_us(timestamp: Timestamp) -> int:
+    """Microseconds since 1970, rounded up: what came before the timestamp stays before it."""
+    return int(timestamp.seconds) * SECOND_US - int(-timestamp.nanos // 1_000)
+
+
 def text(duration: Duration) -> str:
     """Spell a duration as the service's errors do: `744h`, `9m59.5s`, `0s` (ERR-93)."""
     nanos = total_ns(duration)

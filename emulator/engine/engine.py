@@ -14,8 +14,10 @@ from emulator.api import pubsub
 from emulator.engine import errors, limits, names, publishing
 from emulator.engine.delivery import Delivery
 from emulator.engine.errors import PubsubError
-from emulator.engine.outcome import Effect, Ended, Forward, Outcome
+from emulator.engine.outcome import Effect, Ended, Fired, Forward, Outcome, once
 from emulator.engine.policies import Policies
+from emulator.engine.seeking import Seeking
+from emulator.engine.snapshots import Snapshots
 from emulator.engine.streams import Streams
 from emulator.engine.subscription import Subscription
 from emulator.engine.subscriptions import Subscriptions
@@ -46,6 +48,8 @@ class Engine:
         self.subscriptions = Subscriptions(world)
         self.streams = Streams(world)
         self.policies = Policies(world)
+        self.snapshots = Snapshots(world)
+        self.seeking = Seeking(world)
 
     # --- messages ---
 
@@ -59,7 +63,7 @@ class Engine:
         publishing.check_sizes(request, len(encoded_request))
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
-        return Outcome(self._append(topic, encoded, request.messages, now), topic.wake)
+        return Outcome(self._append(topic, encoded, request.messages, now), topic.told.wake)
 
     def forward(self, effect: Forward, *, now: int) -> Outcome[None]:
         """Publish a dead letter; `now` is the time of its topic's project (DLQ-05)."""
@@ -67,7 +71,7 @@ class Engine:
         if topic is None:
             return Outcome(None)
         self._append(topic, [effect.content.SerializeToString()], [effect.content], now)
-        return Outcome(None, topic.wake)
+        return Outcome(None, topic.told.wake)
 
     def _append(
         self,
@@ -88,13 +92,15 @@ class Engine:
         self._published += len(messages)
         topic.last_publish_time_us = time_us
         topic.log.append(messages)
-        for backlog in topic.indexed:
+        if topic.sleepers:
+            topic.wake_sleepers(time_us)
+        for backlog in topic.told.indexed:
             backlog.index(messages, contents)
         return ids
 
     def lease(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Delivery]]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20)."""
-        found = self._consumable(subscription, max_messages)
+        found = self._consumable(subscription, max_messages, now)
         deliveries = found.backlog.lease(
             min(max_messages, limits.PULL_MESSAGES),
             limits.RESPONSE_BYTES,
@@ -102,7 +108,7 @@ class Engine:
         )
         return Outcome(deliveries)
 
-    def _consumable(self, name: str, max_messages: int) -> Subscription:
+    def _consumable(self, name: str, max_messages: int, now: int) -> Subscription:
         found = self._world.subscriptions.get(name)
         if max_messages <= 0:
             self._world.check_subscription_name(name)
@@ -110,6 +116,7 @@ class Engine:
         if found is None:
             found = self._world.subscription(name)
         found.check_consumable()
+        found.last_active_us = now
         return found
 
     def delivery_attempts(
@@ -148,7 +155,9 @@ class Engine:
         `size_bytes` is the encoded request's, where it is limited (DLV-27).
         """
         self._check_ack_request(subscription, ack_ids, size_bytes)
-        backlog = self._world.subscription(subscription).backlog
+        found = self._world.subscription(subscription)
+        found.last_active_us = now
+        backlog = found.backlog
         backlog.check_ack_ids(ack_ids)
         report = backlog.acknowledge(ack_ids)
         return Outcome(report.failure() if report is not None else None, backlog.take_effects())
@@ -170,6 +179,7 @@ class Engine:
         found = self._world.subscription(subscription)
         if not 0 <= seconds <= limits.ACK_DEADLINE_MAX_S:
             raise errors.bad_ack_deadline(seconds, 0, limits.ACK_DEADLINE_MAX_S)
+        found.last_active_us = now
         backlog = found.backlog
         backlog.check_ack_ids(ack_ids)
         report = backlog.set_deadline(ack_ids, seconds, now)
@@ -192,21 +202,26 @@ class Engine:
         found = self._world.projects.get(project)
         if found is None:
             return Outcome(False)
-        effects: dict[Effect, None] = {}  # each once, in order
+        effects: list[Effect] = []
         ended, left = found.leases.expire(now, budget)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
                 backlog.fail(deliveries, now)
-                effects.update(dict.fromkeys(backlog.take_effects()))
+                effects += backlog.take_effects()
+                name = backlog.wake.subscription
+                effects.append(Fired(now, "ack deadline", name, len(deliveries)))
         ended, left = found.delays.expire(now, left)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
                 backlog.end_backoff(deliveries)
-                effects.update(dict.fromkeys(backlog.take_effects()))
-        found.do_chores(left)
+                effects += backlog.take_effects()
+                effects.append(Fired(now, "backoff", backlog.wake.subscription, len(deliveries)))
+        rung, left = found.alarms.ring(now, left)
+        effects += rung
+        effects += found.do_chores(left)
         next_us = self.next_deadline(project)
         is_more_due = next_us is not None and next_us <= now
-        return Outcome(is_more_due, tuple(effects))
+        return Outcome(is_more_due, once(effects))
 
     def next_deadline(self, project: str) -> int | None:
         """When `tick` has work for a project: 0 for at once, None for not before another call."""
@@ -215,7 +230,11 @@ class Engine:
             return None
         if found.chores:
             return 0
-        deadlines = (found.leases.next_deadline(), found.delays.next_deadline())
+        deadlines = (
+            found.leases.next_deadline(),
+            found.delays.next_deadline(),
+            found.alarms.next(),
+        )
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def projects(self) -> list[str]:
@@ -229,12 +248,21 @@ class Engine:
         old = self._world
         self._enter(World(nonce, old.allowed_projects, old.is_strict))
         ended = tuple(Ended(name, errors.not_found(name)) for name in old.subscriptions)
-        for name, subscription in old.subscriptions.items():
-            if subscription.backlog.is_closed:
-                continue
-            subscription.backlog.close()
-            old.project(names.project_of(name)).chores.append(subscription.backlog)
+        for subscription in old.subscriptions.values():
+            if not subscription.backlog.is_closed:
+                subscription.drop()
+        for snapshot in tuple(old.snapshots.values()):
+            snapshot.delete()
+        for topic in old.topics.values():
+            if topic.retention is not None:
+                topic.retention.close()
         for project_id, project in old.projects.items():
+            logs = [
+                topic.log
+                for name, topic in old.topics.items()
+                if names.project_of(name) == project_id
+            ]
+            project.chores.extend(log for log in logs if log.garbage)
             if project.chores:
                 self._world.project(project_id).chores = project.chores
         return Outcome(None, ended)

@@ -345,6 +345,31 @@ def unsupported_subscription_type() -> FailedPrecondition:
     return FailedPrecondition("This method is not supported for this subscription type.")
 
 
+def no_seek_target() -> InvalidArgument:
+    """ERR-42."""
+    return InvalidArgument(
+        "No target was specified in the SeekRequest. Must specify either a time or a snapshot."
+    )
+
+
+def snapshot_of_another_topic(topic: str, snapshots_topic: str) -> FailedPrecondition:
+    """ERR-43."""
+    return FailedPrecondition(
+        f"The subscription's topic ({topic}) is different from that of the snapshot "
+        f"({snapshots_topic}); they must match in order for Seek work. Note that if a topic is "
+        "deleted and then re-created with the same name, it is considered a distinct topic for "
+        "these purposes."
+    )
+
+
+def short_lived_snapshot() -> FailedPrecondition:
+    """ERR-44: the text is unsettled."""
+    return FailedPrecondition(
+        "The snapshot would expire within an hour, because the oldest unacknowledged message of "
+        "the subscription is almost seven days old."
+    )
+
+
 def exactly_once_failure(codes: Mapping[str, str]) -> InvalidArgument:
     """ERR-17: `codes` says of each failing ack id what is wrong with it (EOD-02, EOD-03)."""
     info = ErrorInfo(

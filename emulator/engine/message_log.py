@@ -10,6 +10,7 @@ freed in slices by `reclaim`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 
@@ -76,6 +77,24 @@ class MessageLog:
         """How many entries nobody reads any more are still to be freed."""
         return self._floor - self._freed
 
+    @property
+    def floor(self) -> int:
+        """The position of the oldest message that some reader needs."""
+        return self._floor
+
+    def time_at(self, position: int) -> int | None:
+        """When the message at `position` was published; None at the end."""
+        if position == self.end:
+            return None
+        [message] = self.between(position, position + 1)
+        return message.publish_time_us
+
+    def position_at(self, time_us: int) -> int:
+        """The position of the first message kept that was published at `time_us` or later."""
+        start = self._floor - self._base
+        found = bisect_left(self._entries, time_us, lo=start, key=_publish_time_us)
+        return found + self._base
+
     def append(self, messages: Sequence[Message]) -> None:
         """Add messages whose positions follow `end`."""
         self._entries.extend(messages)
@@ -88,9 +107,10 @@ class MessageLog:
         assert self._floor <= start <= stop <= self.end
         return self._entries[start - self._base : stop - self._base]  # type: ignore[return-value]
 
-    def attach(self) -> Reader:
-        """Add a reader of everything that comes after the end."""
-        reader = Reader(self.end)
+    def attach(self, position: int | None = None) -> Reader:
+        """Add a reader of everything from `position` on, which is kept, or from the end on."""
+        reader = Reader(self.end if position is None else position)
+        assert reader.position == self.end or reader.position >= self._floor
         if not self._readers or reader.position == self._floor:
             self._floor = reader.position
             self._at_floor += 1
@@ -106,6 +126,8 @@ class MessageLog:
     def advance(self, reader: Reader, position: int) -> None:
         """Move a reader forward: it needs nothing below `position` any more."""
         assert reader.position <= position <= self.end
+        if position == reader.position:
+            return
         was_lowest = reader.position == self._floor
         reader.position = position
         if was_lowest:
@@ -138,3 +160,8 @@ class MessageLog:
 
     def __repr__(self) -> str:
         return f"<MessageLog {self._floor}..{self.end}, {len(self._readers)} readers>"
+
+
+def _publish_time_us(entry: Message | None) -> int:
+    assert entry is not None  # above the floor
+    return entry.publish_time_us

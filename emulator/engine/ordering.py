@@ -15,17 +15,19 @@ A lane without messages is gone.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.engine.ack_ids import AckIdMint
-from emulator.engine.backlog import EVERYWHERE, Backlog
+from emulator.engine.ages import Ages
+from emulator.engine.backlog import EVERYWHERE, NEVER, Backlog
 from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.delivery import (
     ACKED,
     AVAILABLE,
     DEAD_LETTERED,
     DELAYED,
+    EXPIRED,
     LEASED,
     Delivery,
 )
@@ -100,6 +102,7 @@ class OrderedBacklog(Backlog):
         self._pending = 0
         self._held_back = 0
         self._is_turn_of_unkeyed = False
+        self._oldest_pending_us = NEVER
 
     @property
     def available(self) -> int:
@@ -116,14 +119,16 @@ class OrderedBacklog(Backlog):
 
     # --- what comes in ---
 
-    def _put(self, message: Message) -> None:
+    def put(self, message: Message) -> None:
         key = message.ordering_key
         if not key:
-            super()._put(message)
+            super().put(message)
             return
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key)
+        if not lane.pending:
+            self._note_lane(lane, message)
         lane.pending.append(message)
         self._pending += 1
         self._held_back += lane.is_delayed
@@ -291,9 +296,11 @@ class OrderedBacklog(Backlog):
 
     def _recall(self, lane: Lane, delivery: Delivery, is_first: bool) -> None:
         if delivery.state in _DONE:
-            if delivery.state is DEAD_LETTERED or self.rules.is_exactly_once:
+            if delivery.state is not ACKED or self.rules.is_exactly_once:
                 return  # ORD-02: with exactly-once delivery, what was acked stays so
             delivery.move_to(AVAILABLE)
+            if self.history is not None:
+                self.history.unacked(delivery.message)
         elif delivery.state is LEASED:
             self._cancel(delivery)
             lane.leased -= 1
@@ -301,6 +308,7 @@ class OrderedBacklog(Backlog):
             self._forget_ack_id(delivery)
         lane.pending.appendleft(delivery)
         self._pending += 1
+        self._note_lane(lane, delivery.message)
 
     def _offer_again(self, lane: Lane) -> None:
         self._move_on(lane)
@@ -348,10 +356,83 @@ class OrderedBacklog(Backlog):
                 lane.behind = 0
                 self._ready.rotate()  # from the last, as it is ready now, to the first
 
+    # --- retention ---
+
+    @property
+    def oldest_us(self) -> int | None:
+        oldest_us = super().oldest_us
+        times = [self._oldest_pending_us] if self._pending else []
+        times += [] if oldest_us is None else [oldest_us]
+        return min(times, default=None)
+
+    def _note_lane(self, lane: Lane, head: Message) -> None:
+        """A lane's pending messages begin with `head`."""
+        self._oldest_pending_us = min(self._oldest_pending_us, head.publish_time_us)
+        if self._ages is not None:
+            self._ages.add(head.publish_time_us, lane)
+
+    def expire(self, cutoff_us: int) -> int:
+        if self._pending:
+            # One structure has the ages of lanes and of deliveries.
+            self._oldest_leased_us = min(self._oldest_leased_us, self._oldest_pending_us)
+        count = super().expire(cutoff_us)
+        self._oldest_pending_us = self._oldest_leased_us if self._pending else NEVER
+        return count
+
+    def _count_ages(self) -> Ages[Delivery | Lane]:
+        lanes = [lane for lane in self._lanes.values() if lane.pending]
+        delivered = [d for d in self._all_deliveries() if d.lane is None or d.state is LEASED]
+        ages: list[tuple[int, Delivery | Lane]] = [(_time(d.message), d) for d in delivered]
+        ages += [(_time(_message(lane.pending[0])), lane) for lane in lanes]
+        return Ages(ages)
+
+    def _expire_one(self, item: Delivery | Lane, cutoff_us: int) -> int:
+        if isinstance(item, Lane):
+            return self._expire_pending(item, cutoff_us)
+        if item.lane is None:
+            return super()._expire_one(item, cutoff_us)
+        if item.state is not LEASED:
+            return 0  # it is among its lane's pending messages, or done with
+        item.lane.leased -= 1
+        self._expire_delivery(item)
+        self._move_on(item.lane)
+        return 1
+
+    def _expire_pending(self, lane: Lane, cutoff_us: int) -> int:
+        count = 0
+        while lane.pending and _time(_message(lane.pending[0])) <= cutoff_us:
+            self._end_delay(lane)
+            item = lane.pending.popleft()
+            self._pending -= 1
+            count += 1
+            if isinstance(item, Delivery):
+                self._forget_ack_id(item)
+                item.move_to(EXPIRED)
+        if count and lane.key in self._lanes:
+            self._offer_again(lane)
+        if lane.pending:
+            self._note_lane(lane, _message(lane.pending[0]))
+        return count
+
+    # --- replay ---
+
+    def _unacked(self) -> Iterator[Message]:
+        for lane in tuple(self._lanes.values()):
+            for delivery in lane.delivered:
+                if delivery.state is LEASED:
+                    yield delivery.message
+            yield from map(_message, tuple(lane.pending))
+        for delivery in self._all_deliveries():
+            if delivery.lane is None:
+                yield delivery.message
+        yield from self.source.queued()
+        if self.feed is not None:
+            yield from self.feed.rest()
+
     # --- the end ---
 
-    def reclaim(self, budget: int) -> int:
-        freed = super().reclaim(budget)
+    def _free_own(self, budget: int) -> int:
+        freed = super()._free_own(budget)
         while freed < budget and self._ready:
             self._ready.pop()
             freed += 1
@@ -365,7 +446,11 @@ class OrderedBacklog(Backlog):
         return freed
 
 
-_DONE = (ACKED, DEAD_LETTERED)
+_DONE = (ACKED, DEAD_LETTERED, EXPIRED)
+
+
+def _time(message: Message) -> int:
+    return message.publish_time_us
 
 
 def _position(delivery: Delivery) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.api.pubsub import PubsubMessage
@@ -43,7 +44,30 @@ class Forward(NamedTuple):
         return id(self.content)
 
 
-Effect = Available | Ended | Room | Forward
+class Fired(NamedTuple):
+    """Something happened, its time having come, to `quantity` deliveries, messages or resources."""
+
+    at_us: int
+    what: str
+    name: str
+    quantity: int
+
+
+Effect = Available | Ended | Room | Forward | Fired
+
+
+def once(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    """Each effect once, in order; what was fired more than once is added up."""
+    kept: dict[object, Effect] = {}
+    for effect in effects:
+        key: object = effect
+        if isinstance(effect, Fired):
+            key = effect._replace(quantity=0)
+            before = kept.get(key)
+            if isinstance(before, Fired):
+                effect = effect._replace(quantity=before.quantity + effect.quantity)
+        kept[key] = effect
+    return tuple(kept.values())
 
 
 class Outcome(NamedTuple, Generic[Value]):

@@ -32,7 +32,15 @@ class Streams:
             request.max_outstanding_messages,
             request.max_outstanding_bytes,
         )
+        found.holders[holder] = None
+        found.last_active_us = now
         return Outcome(holder)
+
+    def close(self, holder: Holder) -> None:
+        """A stream is over; its leases run on and fill no window (STR-05)."""
+        found = self._world.subscriptions.get(holder.subscription)
+        if found is not None:
+            found.holders.pop(holder, None)
 
     def receive(
         self, holder: Holder, request: pubsub.StreamingPullRequest, *, now: int, is_first: bool
@@ -44,7 +52,9 @@ class Streams:
         if not is_first:
             streaming.check_later(request)
         streaming.check_leases(request)
-        backlog = self._world.subscription(holder.subscription).backlog
+        found = self._world.subscription(holder.subscription)
+        found.last_active_us = now
+        backlog = found.backlog
         backlog.check_ack_ids(request.ack_ids)
         backlog.check_ack_ids(request.modify_deadline_ack_ids)
         if request.stream_ack_deadline_seconds:
@@ -59,13 +69,15 @@ class Streams:
 
     def lease(self, holder: Holder, limit: int, *, now: int) -> Outcome[list[Delivery]]:
         """Lease to a stream what its window has room for, `limit` messages at most (STR-07)."""
-        backlog = self._world.subscription(holder.subscription).backlog
-        deliveries = backlog.lease(
+        found = self._world.subscription(holder.subscription)
+        deliveries = found.backlog.lease(
             min(limit, limits.PULL_MESSAGES),
             limits.RESPONSE_BYTES,
             now + holder.ack_deadline_us,
             holder,
         )
+        if deliveries:
+            found.last_active_us = now  # SUB-22: a consumer that receives
         return Outcome(deliveries)
 
     def properties(self, subscription: str) -> pubsub.StreamingPullResponse.SubscriptionProperties:

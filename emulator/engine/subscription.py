@@ -1,52 +1,77 @@
-"""A subscription: its resource and its backlog (SUB-*)."""
+"""A subscription at work: its resource, its backlog, and what it retains (SUB-*, SEK-*)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from emulator.api import pubsub
-from emulator.api.wkt import Duration
-from emulator.engine import delivery_rules, durations, errors, field_masks, labels, limits
+from emulator.engine import delivery_rules, durations, errors
+from emulator.engine.ack_ids import AckIdMint
+from emulator.engine.alarms import Alarms
 from emulator.engine.backlog import Backlog
+from emulator.engine.filters import Filter
+from emulator.engine.holder import Holder
+from emulator.engine.message_log import Message, MessageLog
+from emulator.engine.ordering import OrderedBacklog
+from emulator.engine.outcome import Available, Effect, Room
+from emulator.engine.project import Project
+from emulator.engine.retention import History, SubscriptionRetention
+from emulator.engine.sources import LogSource, QueueSource, ReplaySource, Source
+from emulator.engine.subscription_resource import delivery_types
 
-_EXPORTS = ("bigquery_config", "bigtable_config", "cloud_storage_config")
-_OUTPUT_ONLY = (
-    "state",
-    "detached",
-    "topic_message_retention_duration",
-    "analytics_hub_subscription_info",
-)
-_MASKABLE = field_masks.Maskable(
-    kind="Subscription",
-    hint="push_config",
-    mutable={  # UPD-06
-        "push_config",
-        "bigquery_config",
-        "bigtable_config",
-        "cloud_storage_config",
-        "ack_deadline_seconds",
-        "retain_acked_messages",
-        "message_retention_duration",
-        "labels",
-        "expiration_policy",
-        "dead_letter_policy",
-        "retry_policy",
-        "enable_exactly_once_delivery",
-        "message_transforms",
-    },
-)
+if TYPE_CHECKING:
+    from emulator.engine.inactivity import Inactivity
+    from emulator.engine.topic import Topic
 
 
 class Subscription:
-    __slots__ = ("backlog", "resource")
+    """`topic` is the one it was made on, also after that is gone. `holders` are its streams."""
 
-    def __init__(self, resource: pubsub.Subscription, backlog: Backlog) -> None:
+    __slots__ = (
+        "_mint",
+        "_passes",
+        "_project",
+        "_wake",
+        "backlog",
+        "history",
+        "holders",
+        "inactivity",
+        "last_active_us",
+        "resource",
+        "retention",
+        "topic",
+    )
+
+    inactivity: Inactivity
+
+    def __init__(
+        self,
+        resource: pubsub.Subscription,
+        topic: Topic,
+        project: Project,
+        mint: AckIdMint,
+        passes: Filter | None,
+    ) -> None:
         self.resource = resource
-        self.backlog = backlog
+        self.topic = topic
+        self.holders: dict[Holder, None] = {}
+        self.last_active_us = 0
+        self.history: History | None = None
+        self._project = project
+        self._mint = mint
+        self._passes = passes
+        self._wake = Available(resource.name)
+        self.backlog = self.new_backlog()
+        self.retention = SubscriptionRetention(self)
+        self.apply()
 
     @property
     def name(self) -> str:
         return self.resource.name
+
+    @property
+    def log(self) -> MessageLog:
+        return self.topic.log
 
     @property
     def is_pull(self) -> bool:
@@ -61,135 +86,115 @@ class Subscription:
             raise errors.unsupported_subscription_type()
 
     @property
+    def alarms(self) -> Alarms:
+        """Those of its project."""
+        return self._project.alarms
+
+    @property
     def ack_deadline_us(self) -> int:
         return self.resource.ack_deadline_seconds * durations.SECOND_US
 
+    # --- backlogs ---
+
+    def new_backlog(self, start: int | None = None) -> Backlog:
+        """A backlog from `start` of the log on, or of what is published from now on."""
+        is_ordered = self.resource.enable_message_ordering
+        kind = OrderedBacklog if is_ordered else Backlog
+        project = self._project
+        source = self._new_source(start, is_indexed=is_ordered or self._passes is not None)
+        return kind(source, self._mint, project.leases, project.delays, self._wake, self._passes)
+
+    def _new_source(self, start: int | None, *, is_indexed: bool) -> Source:
+        if is_indexed:
+            return QueueSource(self.log)
+        return LogSource(self.log) if start is None else ReplaySource(self.log, start)
+
+    def replace_backlog(self, backlog: Backlog) -> tuple[Effect, ...]:
+        """Go on with another backlog; every lease has ended (SEK-09)."""
+        former, self.backlog = self.backlog, backlog
+        former.has_heir = True
+        backlog.rules, backlog.forwarder = former.rules, former.forwarder
+        backlog.history = self.history
+        former.close()
+        self.topic.note_subscriptions()
+        self._project.chores.append(backlog)
+        return (self._wake, *self._empty_windows())
+
+    def _empty_windows(self) -> list[Effect]:
+        effects: list[Effect] = []
+        for holder in self.holders:
+            holder.held_messages = holder.held_bytes = 0
+            holder.lanes.clear()
+            if holder.is_blocked:
+                holder.is_blocked = False
+                effects.append(Room(holder))
+        return effects
+
+    def drop(self) -> None:
+        """Take it off its topic and let its backlog, and what it retains, go."""
+        self.topic.detach(self)
+        self._project.alarms.set(self.retention, None)
+        self._project.alarms.set(self.inactivity, None)
+        self.topic.sleepers.pop(self.retention, None)
+        self._project.chores.append(self.backlog)
+        self.backlog.close()
+        self._stop_retaining()
+
+    def capture(self) -> tuple[int, tuple[Message, ...]]:
+        """What a snapshot takes: a position in the log, and unacked messages from before it."""
+        if self.backlog.is_closed:
+            return self.log.end, ()  # detached
+        self.backlog.feed_all()
+        unacked, _ = self.backlog.unacked()
+        return self.backlog.log_position, tuple(unacked)
+
+    # --- retention ---
+
+    @property
+    def own_retention_us(self) -> int:
+        return durations.to_us(self.resource.message_retention_duration)
+
+    @property
+    def effective_retention_us(self) -> int:
+        """How long unacked messages stay: the topic's retention counts if it is longer (DLV-41)."""
+        topic_us = durations.to_us(self.resource.topic_message_retention_duration)
+        return max(self.own_retention_us, topic_us)
+
+    @property
+    def retained_from(self) -> int | None:
+        """From here on the log has messages that can come back, acked or not; None for none."""
+        kept = [self.topic.retention, self.history]
+        return min((each.position for each in kept if each is not None), default=None)
+
+    def apply(self) -> None:
+        """Act on what the resource says now."""
+        resource, backlog = self.resource, self.backlog
+        backlog.rules = delivery_rules.of(resource, backlog.rules)
+        if backlog.is_closed:
+            return
+        if not resource.retain_acked_messages:
+            self._stop_retaining()
+        elif self.history is None:
+            # SEK-11: what is acked from now on.
+            self.history = History(self.log, backlog.log_position)
+        backlog.history = self.history
+
+    def _stop_retaining(self) -> None:
+        if self.history is not None:
+            self.history.close()
+            self.history = None
+            self.free_log()
+
+    def free_log(self) -> None:
+        """Have what is no longer needed of the log freed."""
+        self._project.free(self.log)
+
+    def schedule(self) -> None:
+        """Set the alarm for the next message that will be too old."""
+        next_us = self.retention.next_us
+        self._project.alarms.set(self.retention, next_us)
+        if next_us is None:
+            self.topic.sleepers[self.retention] = self._project.alarms
+
     def __repr__(self) -> str:
         return f"<Subscription {self.name}, {self.backlog!r}>"
-
-
-def delivery_types(resource: pubsub.Subscription) -> list[str]:
-    """The ways in which the service itself delivers; none for a pull subscription (SUB-03)."""
-    types = [export for export in _EXPORTS if resource.HasField(export)]
-    if resource.push_config.push_endpoint:
-        types.append("push_config")
-    return types
-
-
-def complete(given: pubsub.Subscription) -> pubsub.Subscription:
-    """Return the resource that creating `given` makes, with the server's defaults (SUB-13).
-
-    Raises INVALID_ARGUMENT for values that a subscription cannot have.
-    """
-    resource = pubsub.Subscription()
-    resource.CopyFrom(given)
-    resource.ClearField("tags")  # TAG-01: input only
-    for field in _OUTPUT_ONLY:
-        resource.ClearField(field)
-    if resource.enable_exactly_once_delivery and not resource.ack_deadline_seconds:
-        resource.ack_deadline_seconds = limits.EXACTLY_ONCE_ACK_DEADLINE_DEFAULT_S
-    _fill_in(resource)
-    check(resource)
-    return resource
-
-
-def updated(
-    current: pubsub.Subscription, given: pubsub.Subscription, paths: Iterable[str]
-) -> pubsub.Subscription:
-    """Return what updating `current` by a mask makes; raise INVALID_ARGUMENT for a bad one."""
-    resource = field_masks.updated(current, given, paths, _MASKABLE)
-    _fill_in(resource)
-    check(resource)
-    return resource
-
-
-def _fill_in(resource: pubsub.Subscription) -> None:
-    resource.state = pubsub.Subscription.State.ACTIVE
-    resource.push_config.SetInParent()
-    _fill_in_exports(resource)
-    delivery_rules.fill_in(resource)
-    if not resource.ack_deadline_seconds:
-        is_file = resource.HasField("cloud_storage_config")
-        resource.ack_deadline_seconds = (
-            limits.ACK_DEADLINE_CLOUD_STORAGE_S if is_file else limits.ACK_DEADLINE_DEFAULT_S
-        )
-    if not resource.HasField("expiration_policy"):
-        resource.expiration_policy.ttl.seconds = limits.EXPIRATION_DEFAULT_S
-    if not resource.HasField("message_retention_duration"):
-        resource.message_retention_duration.CopyFrom(_default_retention(resource))
-
-
-def _default_retention(resource: pubsub.Subscription) -> Duration:
-    """Seven days, or the time to live where that is shorter (SUB-06)."""
-    policy = resource.expiration_policy
-    default = durations.from_seconds(limits.RETENTION_DEFAULT_S)
-    if policy.HasField("ttl") and durations.to_us(policy.ttl) < durations.to_us(default):
-        return policy.ttl
-    return default
-
-
-def _fill_in_exports(resource: pubsub.Subscription) -> None:
-    """Show exports as the service shows working ones; nothing is written anywhere."""
-    if resource.HasField("bigquery_config"):
-        resource.bigquery_config.state = pubsub.BigQueryConfig.State.ACTIVE
-    if resource.HasField("bigtable_config"):
-        resource.bigtable_config.state = pubsub.BigtableConfig.State.ACTIVE
-    if resource.HasField("cloud_storage_config"):
-        config = resource.cloud_storage_config
-        config.state = pubsub.CloudStorageConfig.State.ACTIVE
-        if not config.WhichOneof("output_format"):
-            config.text_config.SetInParent()  # GCS-07
-        if not config.HasField("max_duration"):
-            config.max_duration.seconds = 300  # GCS-07
-
-
-def check(resource: pubsub.Subscription) -> None:
-    """Raise INVALID_ARGUMENT if a value of a completed resource is out of its bounds."""
-    types = delivery_types(resource)
-    if len(types) > 1:
-        # SUB-03; the text is ours.
-        raise errors.invalid_argument(f"more than one delivery type: {', '.join(sorted(types))}")
-    _check_ack_deadline(resource.ack_deadline_seconds)
-    if resource.enable_exactly_once_delivery and types:
-        # SUB-12; the text is ours.
-        raise errors.invalid_argument("enable_exactly_once_delivery needs a pull subscription")
-    delivery_rules.check(resource)
-    labels.check(resource.labels)
-    check_retention(resource.message_retention_duration)
-    _check_expiration(resource)
-
-
-def _check_ack_deadline(seconds: int) -> None:
-    low, high = limits.ACK_DEADLINE_MIN_S, limits.ACK_DEADLINE_MAX_S
-    if not low <= seconds <= high:
-        raise errors.bad_ack_deadline(seconds, low, high)
-
-
-def check_retention(duration: Duration) -> None:
-    """Raise ERR-22 unless `duration` is from 10 minutes to 31 days (SUB-05, TOP-04)."""
-    low = durations.from_seconds(limits.RETENTION_MIN_S)
-    high = durations.from_seconds(limits.RETENTION_MAX_S)
-    if not durations.total_ns(low) <= durations.total_ns(duration) <= durations.total_ns(high):
-        raise errors.out_of_bounds(
-            "message retention duration",
-            durations.text(duration),
-            durations.text(low),
-            durations.text(high),
-        )
-
-
-def _check_expiration(resource: pubsub.Subscription) -> None:
-    policy = resource.expiration_policy
-    if not policy.HasField("ttl"):
-        return  # SUB-07: never expires
-    low = durations.from_seconds(limits.EXPIRATION_MIN_S)
-    if durations.total_ns(policy.ttl) < durations.total_ns(low):
-        raise errors.too_small(
-            "expiration duration", durations.text(policy.ttl), durations.text(low)
-        )
-    retention = resource.message_retention_duration
-    if durations.total_ns(policy.ttl) < durations.total_ns(retention):
-        # SUB-06; the text is unsettled.
-        raise errors.too_small(
-            "expiration duration", durations.text(policy.ttl), durations.text(retention)
-        )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from emulator.api import pubsub
 from emulator.engine import dead_letter, errors, limits, names, topic
-from emulator.engine.outcome import Outcome
+from emulator.engine.outcome import Effect, Outcome
 from emulator.engine.world import World
 
 
@@ -26,7 +26,9 @@ class Topics:
         if len(world.topics) >= limits.TOPICS_PER_PROJECT:
             count = sum(name.startswith(prefix) for name in world.topics)
             errors.check_quota("topics-per-project", count, limits.TOPICS_PER_PROJECT)
-        world.topics[given.name] = topic.Topic(resource)
+        made = topic.Topic(resource)
+        made.apply(project, now)
+        world.topics[given.name] = made
         return Outcome(_copy(resource))
 
     def get(self, name: str, *, now: int) -> Outcome[pubsub.Topic]:
@@ -39,7 +41,9 @@ class Topics:
         """Change the fields that `paths` name, all or none; return the topic (UPD-05, UPD-09)."""
         found = self._world.topic(given.name)
         found.resource = topic.updated(found.resource, given, paths)
-        return Outcome(_copy(found.resource))
+        project = self._world.project(names.project_of(given.name))
+        effects = found.apply(project, now)
+        return Outcome(_copy(found.resource), tuple(effects))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a topic; its subscriptions stay, with their backlogs (TOP-11)."""
@@ -48,8 +52,16 @@ class Topics:
         self._world.policies.pop(name, None)
         for subscription in found.subscriptions.values():
             subscription.resource.topic = names.DELETED_TOPIC
+        effects: list[Effect] = []
+        if found.retention is not None:
+            found.retention.close()
+            found.retention = None
+            effects = found.show_retention_to_all(now)
+        for snapshot in self._world.snapshots.values():
+            if snapshot.log is found.log:
+                snapshot.resource.topic = names.DELETED_TOPIC  # SNP-09
         dead_letter.show_deleted(self._world, name)
-        return Outcome(None)
+        return Outcome(None, tuple(effects))
 
     def list(
         self, project: str, page_size: int, page_token: str, *, now: int

@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection
-from typing import Protocol
 
 from emulator.api.iam import Policy
 from emulator.engine import errors, names
-from emulator.engine.deadline_heap import DeadlineHeap
 from emulator.engine.paging import Pager
+from emulator.engine.project import Project
+from emulator.engine.snapshot import Snapshot
 from emulator.engine.subscription import Subscription
 from emulator.engine.topic import Topic
-
-
-class Chore(Protocol):
-    """Memory that nobody needs any more and that is given back in slices."""
-
-    def reclaim(self, budget: int) -> int:
-        """Free up to `budget` pieces; return how many, less than `budget` when all are gone."""
-        ...
-
-
-class Project:
-    """What runs on one project's time: the leases of its subscriptions, and its chores."""
-
-    __slots__ = ("chores", "delays", "id", "leases")
-
-    def __init__(self, project_id: str) -> None:
-        self.id = project_id
-        self.leases = DeadlineHeap()
-        self.delays = DeadlineHeap()  # backoffs
-        self.chores: deque[Chore] = deque()
-
-    def do_chores(self, budget: int) -> int:
-        """Free memory; return what is left of the budget."""
-        while self.chores and budget > 0:
-            freed = self.chores[0].reclaim(budget)
-            if freed < budget:
-                self.chores.popleft()
-            budget -= freed
-        return max(budget, 0)
-
-    def __repr__(self) -> str:
-        return f"<Project {self.id}, {self.leases!r}, {len(self.chores)} chores>"
 
 
 class World:
@@ -59,6 +26,8 @@ class World:
         self.projects: dict[str, Project] = {}
         self.topics: dict[str, Topic] = {}
         self.subscriptions: dict[str, Subscription] = {}
+        self.snapshots: dict[str, Snapshot] = {}
+        self.snapshots_made = 0
         self.policies: dict[str, Policy] = {}
         self.policy_changes = 0
         self.generation = 0  # counts the subscriptions ever made
@@ -66,7 +35,11 @@ class World:
     @property
     def collections(self) -> dict[str, Collection[str]]:
         """The names in use, by collection."""
-        return {names.TOPICS: self.topics, names.SUBSCRIPTIONS: self.subscriptions}
+        return {
+            names.TOPICS: self.topics,
+            names.SUBSCRIPTIONS: self.subscriptions,
+            names.SNAPSHOTS: self.snapshots,
+        }
 
     def project(self, project_id: str) -> Project:
         """The project, which appears on first use; ERR-05 if it may not (NAM-16)."""
@@ -97,6 +70,14 @@ class World:
             self.check_allowed(names.check(name, names.SUBSCRIPTIONS))
             raise errors.not_found(name)
         return subscription
+
+    def snapshot(self, name: str) -> Snapshot:
+        """The snapshot; ERR-01, ERR-05 or ERR-02 if there is none."""
+        snapshot = self.snapshots.get(name)
+        if snapshot is None:
+            self.check_allowed(names.check(name, names.SNAPSHOTS))
+            raise errors.not_found(name)
+        return snapshot
 
     def check_subscription_name(self, name: str) -> None:
         """Raise ERR-01 for a name that no subscription can have."""

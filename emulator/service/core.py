@@ -10,7 +10,7 @@ from emulator.engine.delivery import Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
 from emulator.engine.names import project_of
-from emulator.engine.outcome import Available, Effect, Ended, Forward, Outcome, Room
+from emulator.engine.outcome import Available, Effect, Ended, Fired, Forward, Outcome, Room
 from emulator.service.clock import Clock
 from emulator.service.consumers import Consumers
 from emulator.service.timers import Timers
@@ -36,7 +36,7 @@ class Core:
         self.consumers = Consumers(self.engine)
         self.streams: dict[Holder, Stream] = {}
         self.is_closing = False
-        self._timers = Timers(self.engine, self.clock, self._apply)
+        self.timers = Timers(self.engine, self.clock, self.tick)
 
     def now(self, name: str) -> int:
         """The time of the project that the resource `name` belongs to."""
@@ -44,10 +44,19 @@ class Core:
 
     def settle(self, name: str, outcome: Outcome[Value]) -> Value:
         """Pass on what an operation on the resource `name` brought about; return its value."""
+        project = project_of(name)
         if outcome.effects:
             self._apply(outcome.effects)
-        self._timers.touch(project_of(name))
+            self._touch_others(outcome.effects, project)
+        self.timers.touch(project)
         return outcome.value
+
+    def _touch_others(self, effects: tuple[Effect, ...], project: str) -> None:
+        """What is published in one project can be due to expire in those of its subscriptions."""
+        prefix = f"projects/{project}/"
+        for effect in effects:
+            if isinstance(effect, Available) and not effect.subscription.startswith(prefix):
+                self.timers.touch(project_of(effect.subscription))
 
     def _apply(self, effects: tuple[Effect, ...]) -> None:
         for effect in effects:
@@ -58,6 +67,8 @@ class Core:
                     self._make_room_known(holder)
                 case Forward(topic):
                     self.settle(topic, self.engine.forward(effect, now=self.now(topic)))
+                case Fired():
+                    pass  # for whoever turns the clock; nobody has to act on it
                 case Ended(subscription, error):
                     self.consumers.end(subscription, error)
 
@@ -66,6 +77,12 @@ class Core:
         if stream is not None:
             stream.has_room()
             self.consumers.serve(holder.subscription)
+
+    def tick(self, project: str) -> list[Fired]:
+        """Do what is due in a project, a part of it if it is much; return what happened."""
+        outcome = self.engine.tick(project, now=self.clock.now_us(project))
+        self._apply(outcome.effects)
+        return [effect for effect in outcome.effects if isinstance(effect, Fired)]
 
     def lease(self, subscription: str, limit: int) -> list[Delivery]:
         """Lease for a Pull what is available now."""
@@ -87,7 +104,7 @@ class Core:
         """Forget every topic and subscription; ids from before are stale."""
         outcome = self.engine.reset(nonce=secrets.token_bytes(16))
         self._apply(outcome.effects)
-        self._timers.touch_all()
+        self.timers.touch_all()
 
     def close(self) -> None:
         """Answer every waiting pull, end every stream, and let no timer fire any more."""
@@ -96,4 +113,4 @@ class Core:
             stream.end(errors.stream_closed())
         for consumer in self.consumers.everybody():
             consumer.answer([])
-        self._timers.close()
+        self.timers.close()

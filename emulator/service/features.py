@@ -27,7 +27,6 @@ class Feature(NamedTuple):
     name: str
 
 
-_PUBLISHER = "google.pubsub.v1.Publisher"
 _SUBSCRIBER = "google.pubsub.v1.Subscriber"
 _SCHEMAS = "google.pubsub.v1.SchemaService"
 _TOPIC = "google.pubsub.v1.Topic"
@@ -35,14 +34,7 @@ _SUBSCRIPTION = "google.pubsub.v1.Subscription"
 
 #: Everything that is refused with UNIMPLEMENTED, when it is called or set.
 REFUSED = (
-    Feature(_PUBLISHER, "ListTopicSnapshots", "snapshots"),
     Feature(_SUBSCRIBER, "ModifyPushConfig", "push delivery"),
-    Feature(_SUBSCRIBER, "GetSnapshot", "snapshots"),
-    Feature(_SUBSCRIBER, "ListSnapshots", "snapshots"),
-    Feature(_SUBSCRIBER, "CreateSnapshot", "snapshots"),
-    Feature(_SUBSCRIBER, "UpdateSnapshot", "snapshots"),
-    Feature(_SUBSCRIBER, "DeleteSnapshot", "snapshots"),
-    Feature(_SUBSCRIBER, "Seek", "seek"),
     Feature(_SCHEMAS, "CreateSchema", "schemas"),
     Feature(_SCHEMAS, "GetSchema", "schemas"),
     Feature(_SCHEMAS, "ListSchemas", "schemas"),
@@ -53,10 +45,8 @@ REFUSED = (
     Feature(_SCHEMAS, "DeleteSchema", "schemas"),
     Feature(_SCHEMAS, "ValidateSchema", "schemas"),
     Feature(_SCHEMAS, "ValidateMessage", "schemas"),
-    Feature(_TOPIC, "message_retention_duration", "topic retention"),
     Feature(_TOPIC, "schema_settings", "schemas on topics"),
     Feature(_SUBSCRIPTION, "push_config.push_endpoint", "push delivery"),
-    Feature(_SUBSCRIPTION, "retain_acked_messages", "retaining acked messages"),
 )
 
 #: What is stored and shown, and changes nothing else.

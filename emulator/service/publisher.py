@@ -60,6 +60,15 @@ class Publisher:
         core.settle(name, core.engine.subscriptions.detach(name, now=core.now(name)))
         return pubsub.DetachSubscriptionResponse()
 
+    def list_topic_snapshots(
+        self, request: pubsub.ListTopicSnapshotsRequest, call: Call
+    ) -> pubsub.ListTopicSnapshotsResponse:
+        core = self._core
+        names, token = core.engine.snapshots.list_of_topic(
+            request.topic, request.page_size, request.page_token, now=core.now(request.topic)
+        ).value
+        return pubsub.ListTopicSnapshotsResponse(snapshots=names, next_page_token=token)
+
     def delete_topic(self, request: pubsub.DeleteTopicRequest, call: Call) -> Empty:
         core = self._core
         outcome = core.engine.topics.delete(request.topic, now=core.now(request.topic))

@@ -97,6 +97,43 @@ class Subscriber:
         _raise_failure(core.settle(name, outcome))
         return Empty()
 
+    def seek(self, request: pubsub.SeekRequest, call: Call) -> pubsub.SeekResponse:
+        core, name = self._core, request.subscription
+        core.settle(name, core.engine.seeking.seek(request, now=core.now(name)))
+        return pubsub.SeekResponse()
+
+    # --- snapshots ---
+
+    def create_snapshot(self, request: pubsub.CreateSnapshotRequest, call: Call) -> pubsub.Snapshot:
+        core = self._core
+        name = request.name or request.subscription  # NAM-19: in the subscription's project
+        outcome = core.engine.snapshots.create(request, now=core.now(name))
+        return core.settle(name, outcome)
+
+    def get_snapshot(self, request: pubsub.GetSnapshotRequest, call: Call) -> pubsub.Snapshot:
+        core, name = self._core, request.snapshot
+        return core.engine.snapshots.get(name, now=core.now(name)).value
+
+    def list_snapshots(
+        self, request: pubsub.ListSnapshotsRequest, call: Call
+    ) -> pubsub.ListSnapshotsResponse:
+        core = self._core
+        snapshots, token = core.engine.snapshots.list(
+            request.project, request.page_size, request.page_token, now=core.now(request.project)
+        ).value
+        return pubsub.ListSnapshotsResponse(snapshots=snapshots, next_page_token=token)
+
+    def update_snapshot(self, request: pubsub.UpdateSnapshotRequest, call: Call) -> pubsub.Snapshot:
+        core, name = self._core, request.snapshot.name
+        paths = request.update_mask.paths
+        outcome = core.engine.snapshots.update(request.snapshot, paths, now=core.now(name))
+        return core.settle(name, outcome)
+
+    def delete_snapshot(self, request: pubsub.DeleteSnapshotRequest, call: Call) -> Empty:
+        core, name = self._core, request.snapshot
+        core.settle(name, core.engine.snapshots.delete(name, now=core.now(name)))
+        return Empty()
+
 
 def _raise_failure(failure: PubsubError | None) -> None:
     """Raise what some ids of a request met with; the others have been processed (EOD-03)."""

@@ -1,4 +1,4 @@
-"""Calls `engine.tick` when something is due, and at no other time."""
+"""Has a project's due work done when something is due, and at no other time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from emulator.engine.engine import Engine
-from emulator.engine.outcome import Effect
 from emulator.service.clock import Clock
 
 
@@ -17,14 +16,16 @@ class _Armed(NamedTuple):
 
 
 class Timers:
-    """One timer a project, armed for its next deadline; none where nothing is to come."""
+    """One timer a project, armed for its next deadline; none where nothing is to come.
 
-    def __init__(
-        self, engine: Engine, clock: Clock, apply: Callable[[tuple[Effect, ...]], None]
-    ) -> None:
+    `tick` does a part of a project's due work. Stopped time has no timer, unless for what is due
+    already: chores above all.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock, tick: Callable[[str], object]) -> None:
         self._engine = engine
         self._clock = clock
-        self._apply = apply
+        self._tick = tick
         self._armed: dict[str, _Armed] = {}
 
     def touch(self, project: str) -> None:
@@ -32,11 +33,20 @@ class Timers:
         next_us = self._engine.next_deadline(project)
         if next_us is None:
             return
+        if self._clock.is_stopped(project) and next_us > self._clock.now_us(project):
+            return
         armed = self._armed.get(project)
         if armed is None or next_us < armed.at_us:
             if armed is not None:
                 armed.handle.cancel()
             self._arm(project, next_us)
+
+    def rearm(self, project: str) -> None:
+        """The clock of `project` was turned."""
+        armed = self._armed.pop(project, None)
+        if armed is not None:
+            armed.handle.cancel()
+        self.touch(project)
 
     def touch_all(self) -> None:
         """An operation on every project was done."""
@@ -50,8 +60,7 @@ class Timers:
 
     def _fire(self, project: str) -> None:
         del self._armed[project]
-        outcome = self._engine.tick(project, now=self._clock.now_us(project))
-        self._apply(outcome.effects)
+        self._tick(project)
         # With more work due this arms a timer of no delay, behind whatever else waits for the loop.
         self.touch(project)
 

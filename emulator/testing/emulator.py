@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import inspect
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from types import TracebackType
+from typing import Any
 
 from emulator.server import Options, Server, loop_factory
+from emulator.testing.clock import ProjectClock
 
 
 class Emulator:
@@ -76,13 +79,20 @@ class Emulator:
 
     def reset(self) -> None:
         """Forget every topic and subscription; RuntimeError if it does not run."""
-        done: Future[None] = Future()
+        self._call(lambda server: server.reset())
+
+    def clock(self, project: str) -> ProjectClock:
+        """The clock of `project`, to be stopped and turned."""
+        return ProjectClock(project, lambda use: self._call(lambda server: use(server.time)))
+
+    def _call(self, use: Callable[[Server], Any]) -> Any:
+        """Use the server on its loop; return the result, awaited if it is awaitable."""
         with self._lock:
             if self._running is None:
                 raise RuntimeError("the emulator is not running")
             loop, server = self._running
-            loop.call_soon_threadsafe(_settle, done, server.reset)
-        done.result()
+            done = asyncio.run_coroutine_threadsafe(_use(server, use), loop)
+        return done.result()
 
     def _run(self, started: Future[None]) -> None:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
@@ -119,10 +129,6 @@ class Emulator:
         self.stop()
 
 
-def _settle(done: Future[None], function: Callable[[], None]) -> None:
-    try:
-        function()
-    except BaseException as error:
-        done.set_exception(error)
-    else:
-        done.set_result(None)
+async def _use(server: Server, use: Callable[[Server], Any]) -> Any:
+    result = use(server)
+    return await result if inspect.isawaitable(result) else result

@@ -12,6 +12,7 @@ subscription of the command, "two:a#1" the one to the subscription "two". Where 
 again without a failure of its own, its lease has the same name, and the lease before it has a
 prime: "a#1'". All else given as an ack id is taken as it is. As the service does it, the engine's
 due work is done before each command, and dead letters are published at once.
+Subscriptions never expire unless a story says so, that it may look far ahead.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from emulator.engine.delivery import Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.errors import PubsubError
 from emulator.engine.holder import Holder
+from emulator.engine.limits import RETENTION_DEFAULT_S
 from emulator.engine.outcome import Forward, Outcome
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
 SECOND_US = 1_000_000
+RETENTION_US = RETENTION_DEFAULT_S * SECOND_US
 MOST_TICKS = 1_000  # more than any story needs
 
 Value = TypeVar("Value")
@@ -84,8 +87,7 @@ class Story:
         self.streams: dict[str, Holder] = {}
         if not is_empty:
             self.engine.topics.create(pubsub.Topic(name=TOPIC), now=0)
-            given = pubsub.Subscription(name=SUBSCRIPTION, topic=TOPIC, **fields)
-            self.engine.subscriptions.create(given, now=0)
+            subscribe(**fields)(self)
 
     def play(self, *steps: Step) -> Story:
         for number, (seconds, command, *expected) in enumerate(steps, 1):
@@ -306,11 +308,11 @@ def delete_topic(topic: str = TOPIC) -> Command:
 def subscribe(
     subscription: str = SUBSCRIPTION, topic: str = TOPIC, deadline_s: int = 0, **fields: Any
 ) -> Command:
+    defaults = {"ack_deadline_seconds": deadline_s, "expiration_policy": {}}
     given = pubsub.Subscription(
         name=full_name("subscriptions", subscription),
         topic=full_name("topics", topic),
-        ack_deadline_seconds=deadline_s,
-        **fields,
+        **defaults | fields,
     )
 
     def command(story: Story) -> None:

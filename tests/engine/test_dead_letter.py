@@ -9,6 +9,7 @@ import pytest
 from emulator.api import iam, pubsub
 from emulator.engine.outcome import Available, Forward
 from tests.engine.story import (
+    RETENTION_US,
     SECOND_US,
     SUBSCRIPTION,
     TOPIC,
@@ -151,7 +152,7 @@ def test_the_fifth_nack_forwards_with_nobody_pulling() -> None:
         (1_000, pull(subscription="morgue"), []),
         (1_000, pull(), []),
     )
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
     check_engine(story.engine)
 
 
@@ -253,7 +254,7 @@ def test_the_last_failure_waits_for_no_backoff() -> None:
     for attempt, time_s in enumerate([0, 1, 3, 7, 15], 1):
         story.play((time_s, pull(), [f"a#{attempt}"]), (time_s, nack(f"a#{attempt}")))
     story.play((15, undelivered("morgue"), 1), (15, undelivered(), 0))
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
 
 
 @spec("DLV-07", "DLQ-01")

@@ -8,6 +8,7 @@ import pytest
 
 from emulator.api import pubsub
 from tests.engine.story import (
+    RETENTION_US,
     SUBSCRIPTION,
     TOPIC,
     Command,
@@ -67,7 +68,7 @@ def test_what_does_not_match_is_acked_at_publish() -> None:
         (99, pull(), []),
         (99, undelivered, 0),
     )
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
     check_engine(story.engine)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.story import (
+    RETENTION_US,
     SECOND_US,
     SUBSCRIPTION,
     Command,
@@ -238,7 +239,7 @@ def test_an_id_that_comes_twice_in_a_nack_ends_its_lease_once() -> None:
         (0, pull(), []),
         (0, ack("a#2")),
     )
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
 
 
 @spec("DLV-29", "DLV-09", "NAM-04")
@@ -276,7 +277,7 @@ def test_leases_that_reached_nobody_are_as_if_not_made() -> None:
         (0, pull(), ["a#1", "b#1", "c#1"]),
         (0, ack("a#1", "b#1", "c#1")),
     )
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
 
 
 @spec("PUL-06", "DLV-08")

@@ -11,7 +11,7 @@ import pytest
 from emulator.api import pubsub
 from emulator.engine.engine import Engine
 from emulator.engine.message_ids import message_id
-from emulator.engine.outcome import Available, Outcome
+from emulator.engine.outcome import Available, Effect, Fired, Outcome
 from tests.engine.story import (
     SECOND_US,
     SUBSCRIPTION,
@@ -390,16 +390,19 @@ def test_publish_wakes_each_subscription_of_the_topic() -> None:
 
 @spec("TOP-15")
 @pytest.mark.parametrize(
-    "settle",
+    ("settle", "fired"),
     [
-        lambda engine, ack_id: engine.modify_ack_deadline(SUBSCRIPTION, [ack_id], 0, now=0),
-        lambda engine, _: engine.tick("p", now=10 * SECOND_US),
+        (lambda engine, ack_id: engine.modify_ack_deadline(SUBSCRIPTION, [ack_id], 0, now=0), ()),
+        (
+            lambda engine, _: engine.tick("p", now=10 * SECOND_US),
+            (Fired(10 * SECOND_US, "ack deadline", SUBSCRIPTION, 1),),
+        ),
     ],
     ids=["nack", "deadline"],
 )
 def test_a_lease_that_ends_wakes_its_subscription(
-    settle: Callable[[Engine, str], Outcome[object]],
+    settle: Callable[[Engine, str], Outcome[object]], fired: tuple[Effect, ...]
 ) -> None:
     story = Story().play((0, publish("a")))
     [delivery] = story.engine.lease(SUBSCRIPTION, 1, now=0).value
-    assert settle(story.engine, delivery.ack_id).effects == (Available(SUBSCRIPTION),)
+    assert settle(story.engine, delivery.ack_id).effects == (Available(SUBSCRIPTION), *fired)

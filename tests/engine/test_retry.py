@@ -8,6 +8,7 @@ import pytest
 
 from emulator.engine.delivery_rules import Backoff
 from tests.engine.story import (
+    RETENTION_US,
     SECOND_US,
     SUBSCRIPTION,
     Story,
@@ -210,7 +211,7 @@ def test_a_late_ack_settles_what_waits() -> None:
         (10, counts, (0, 0, 0)),
         (99, pull(), []),
     )
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
     check_engine(story.engine)
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from emulator.api import pubsub
 from emulator.engine.engine import TICK_BUDGET
-from emulator.engine.outcome import Available
+from emulator.engine.outcome import Available, Fired
 from tests.engine.story import (
+    RETENTION_US,
     SECOND_US,
     SUBSCRIPTION,
     TOPIC,
@@ -38,12 +39,16 @@ def leased(count: int, *, per_call: int = 1_000) -> tuple[Story, list[str]]:
     return story, ids
 
 
+def lease_ended(subscription: str, quantity: int) -> Fired:
+    return Fired(10 * SECOND_US, "ack deadline", subscription, quantity)
+
+
 def test_nothing_is_due_without_leases() -> None:
     story = Story()
     assert story.engine.next_deadline("p") is None
     story.play((0, publish("a")))
-    assert story.engine.next_deadline("p") is None
-    assert story.engine.tick("p", now=10**15) == (False, ())
+    assert story.engine.next_deadline("p") == RETENTION_US
+    assert story.engine.tick("p", now=RETENTION_US - 1) == (False, ())
 
 
 def test_a_project_that_was_never_used_has_no_time() -> None:
@@ -53,13 +58,23 @@ def test_a_project_that_was_never_used_has_no_time() -> None:
     assert engine.projects() == ["p"]
 
 
-@pytest.mark.parametrize("settle", [ack("a#1"), nack("a#1"), release("a#1"), reset(b"another")])
-def test_nothing_is_due_once_the_last_lease_is_gone(settle: Command) -> None:
+@pytest.mark.parametrize(
+    ("settle", "left"),
+    [
+        (ack("a#1"), RETENTION_US),
+        (nack("a#1"), RETENTION_US),
+        (release("a#1"), RETENTION_US),
+        (reset(b"another"), None),
+    ],
+)
+def test_nothing_but_retention_is_due_once_the_last_lease_is_gone(
+    settle: Command, left: int | None
+) -> None:
     story = Story().play((0, publish("a")), (0, pull(), ["a#1"]))
     assert story.engine.next_deadline("p") == 10 * SECOND_US
     story.play((1, settle))
     story.catch_up()
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == left
 
 
 @spec("DLV-21")
@@ -73,7 +88,10 @@ def test_the_next_deadline_follows_a_shortened_lease() -> None:
 def test_a_tick_before_the_deadline_does_nothing() -> None:
     story = Story().play((0, publish("a")), (0, pull(), ["a#1"]))
     assert story.engine.tick("p", now=10 * SECOND_US - 1) == (False, ())
-    assert story.engine.tick("p", now=10 * SECOND_US) == (False, (Available(SUBSCRIPTION),))
+    assert story.engine.tick("p", now=10 * SECOND_US) == (
+        False,
+        (Available(SUBSCRIPTION), lease_ended(SUBSCRIPTION, 1)),
+    )
 
 
 def test_projects_have_their_own_time() -> None:
@@ -83,7 +101,7 @@ def test_projects_have_their_own_time() -> None:
         (0, subscribe(far)), (0, publish("a")), (0, pull(), ["a#1"]), (0, pull(9, far), ["a#1"])
     )
     story.engine.tick("q", now=10 * SECOND_US)
-    assert story.engine.next_deadline("q") is None
+    assert story.engine.next_deadline("q") == RETENTION_US
     assert story.engine.next_deadline("p") == 10 * SECOND_US
     assert [backlog_of(story.engine, s).leased for s in (SUBSCRIPTION, far)] == [1, 0]
 
@@ -96,11 +114,12 @@ def test_a_tick_ends_no_more_leases_than_its_budget(per_call: int, budget: int) 
     is_more_due, left = True, 250
     while is_more_due:
         is_more_due, effects = story.engine.tick("p", now=10 * SECOND_US, budget=budget)
-        assert effects == (Available(SUBSCRIPTION),)
+        ended = left - backlog.leased
+        assert effects == (Available(SUBSCRIPTION), lease_ended(SUBSCRIPTION, ended))
         assert 0 < left - backlog.leased <= budget
         left = backlog.leased
         assert is_more_due == (left > 0)
-    assert story.engine.next_deadline("p") is None
+    assert story.engine.next_deadline("p") == RETENTION_US
 
 
 def test_what_a_small_budget_left_over_is_still_due() -> None:
@@ -127,10 +146,12 @@ def test_one_tick_reports_each_subscription_once() -> None:
         story.engine.lease(SUBSCRIPTION, 1, now=0)
         story.engine.lease("projects/p/subscriptions/two", 1, now=0)
     effects = story.engine.tick("p", now=10 * SECOND_US).effects
-    assert len(effects) == 2
-    assert set(effects) == {
-        Available(SUBSCRIPTION),
-        Available("projects/p/subscriptions/two"),
+    two = "projects/p/subscriptions/two"
+    woken = [effect for effect in effects if isinstance(effect, Available)]
+    assert sorted(woken) == [Available(SUBSCRIPTION), Available(two)]
+    assert {effect for effect in effects if isinstance(effect, Fired)} == {
+        lease_ended(SUBSCRIPTION, 3),
+        lease_ended(two, 3),
     }
 
 
@@ -197,4 +218,4 @@ def test_a_request_of_another_topic_needs_no_tick() -> None:
     story.engine.topics.create(pubsub.Topic(name="projects/q/topics/abc"), now=0)
     request = pubsub.PublishRequest(topic=TOPIC, messages=[{"data": b"x"}])
     story.engine.publish(request, request.SerializeToString(), now=0)
-    assert [story.engine.next_deadline(project) for project in "pq"] == [None, None]
+    assert [story.engine.next_deadline(project) for project in "pq"] == [RETENTION_US, None]

@@ -65,7 +65,7 @@ KINDS = pytest.mark.parametrize("kind", ["Topic", "Subscription"])
 @spec("UPD-01", "ERR-25")
 @KINDS
 def test_a_mask_must_name_something(kind: str) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     refusal = refusal_of(lambda: update(engine, kind, [], labels={"a": "b"}))
     assert refusal == invalid(EMPTY.format(kind))
 
@@ -76,7 +76,7 @@ def test_a_mask_must_name_something(kind: str) -> None:
     "path", ["nothing", "", "pushConfig", "labels.a", "name.x", "*", "ack_deadline_seconds.x"]
 )
 def test_an_unknown_path_is_refused(kind: str, path: str) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     refusal = refusal_of(lambda: update(engine, kind, [path]))
     assert refusal == invalid(UNKNOWN.format(kind, path, *HINTS[kind]))
 
@@ -97,14 +97,14 @@ IMMUTABLES = [
 @spec("UPD-04", "UPD-05", "UPD-06", "TAG-01", "TOP-08", "SUB-16", "ERR-27")
 @pytest.mark.parametrize(("kind", "path"), IMMUTABLES)
 def test_an_immutable_path_is_refused(kind: str, path: str) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     refusal = refusal_of(lambda: update(engine, kind, [path]))
     assert refusal == invalid(IMMUTABLE.format(kind, path))
 
 
 @spec("UPD-01", "ERR-01", "ERR-02")
 def test_what_is_updated_must_exist() -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     topic = Topic(name="projects/p/topics/nothing")
     refusal = refusal_of(lambda: engine.topics.update(topic, ["labels"], now=0))
     assert refusal == not_found("nothing")
@@ -160,7 +160,7 @@ MESSAGES = {"Topic": Topic, "Subscription": Subscription}
 @spec("UPD-01", "UPD-02", "UPD-05", "UPD-06", "UPD-08", "UPD-11")
 @pytest.mark.parametrize(("kind", "field"), FIELDS)
 def test_a_field_is_set_alone_and_reset_alone(kind: str, field: str) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     plain = current(engine, kind)
     value = getattr(MESSAGES[kind](**{field: VALUES[kind][field]}), field)
     # Whatever else is given does not count: only the mask does.
@@ -176,7 +176,7 @@ def test_a_field_is_set_alone_and_reset_alone(kind: str, field: str) -> None:
 @spec("UPD-08")
 @KINDS
 def test_labels_are_replaced_as_a_whole(kind: str) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     update(engine, kind, ["labels"], labels={"a": "1", "b": "1"})
     updated = update(engine, kind, ["labels"], labels={"b": "2", "c": "2"})
     assert dict(updated.labels) == {"b": "2", "c": "2"}
@@ -185,7 +185,7 @@ def test_labels_are_replaced_as_a_whole(kind: str) -> None:
 
 @spec("UPD-02", "SUB-04", "SUB-05", "SUB-06", "SUB-07")
 def test_the_defaults_come_back() -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     paths = ["ack_deadline_seconds", "message_retention_duration", "expiration_policy"]
     update(
         engine,
@@ -204,7 +204,7 @@ def test_the_defaults_come_back() -> None:
 
 @spec("UPD-10")
 def test_sub_paths_change_a_part() -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     whole = {"bucket": "one", "filename_prefix": "one"}
     update(engine, "Subscription", ["cloud_storage_config"], cloud_storage_config=whole)
     path = "cloud_storage_config.filename_prefix"
@@ -226,7 +226,7 @@ def test_sub_paths_change_a_part() -> None:
     ],
 )
 def test_sub_paths_reach_into_messages(path: str, fields: dict[str, Any]) -> None:
-    updated = update(Story().engine, "Subscription", [path], **fields)
+    updated = update(Story(expiration_policy=None).engine, "Subscription", [path], **fields)
     first, _, second = path.partition(".")
     wanted = getattr(getattr(Subscription(**fields), first), second)
     assert getattr(getattr(updated, first), second) == wanted
@@ -234,7 +234,7 @@ def test_sub_paths_reach_into_messages(path: str, fields: dict[str, Any]) -> Non
 
 @spec("UPD-10")
 def test_a_sub_path_of_nothing_makes_nothing() -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     before = current(engine, "Subscription")
     assert update(engine, "Subscription", ["cloud_storage_config.bucket"]) == before
 
@@ -268,7 +268,7 @@ BAD_VALUES: list[tuple[str, list[str], dict[str, Any]]] = [
 def test_one_bad_value_leaves_everything_as_it_was(
     kind: str, paths: list[str], fields: dict[str, Any]
 ) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     before = current(engine, kind)
     refusal = refusal_of(lambda: update(engine, kind, paths, **fields))
     assert isinstance(refusal, Refusal)
@@ -279,7 +279,7 @@ def test_one_bad_value_leaves_everything_as_it_was(
 @spec("UPD-01")
 @KINDS
 def test_what_an_update_returns_and_takes_is_a_copy(kind: str) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     update(engine, kind, ["labels"], labels={"a": "b"}).labels["c"] = "d"
     assert dict(current(engine, kind).labels) == {"a": "b"}
 

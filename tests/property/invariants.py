@@ -9,11 +9,20 @@ from emulator.engine import deadline_heap as heap_module
 from emulator.engine import ordering as ordering_module
 from emulator.engine.backlog import Backlog
 from emulator.engine.deadline_heap import DeadlineHeap
-from emulator.engine.delivery import ACKED, AVAILABLE, DEAD_LETTERED, DELAYED, LEASED, Delivery
+from emulator.engine.delivery import (
+    ACKED,
+    AVAILABLE,
+    DEAD_LETTERED,
+    DELAYED,
+    EXPIRED,
+    LEASED,
+    Delivery,
+)
 from emulator.engine.engine import Engine
 from emulator.engine.holder import Holder
-from emulator.engine.message_log import MessageLog
+from emulator.engine.message_log import Message, MessageLog
 from emulator.engine.ordering import Lane, OrderedBacklog
+from emulator.engine.sources import ReplaySource, Source
 
 
 def backlog_of(engine: Engine, subscription: str) -> Backlog:
@@ -36,7 +45,7 @@ def check_engine(engine: Engine) -> None:
         if subscription.backlog.is_closed:
             continue  # detached
         check_backlog(subscription.backlog)
-        logs[id(subscription.backlog.source._log)] = subscription.backlog.source._log
+        logs[id(subscription.log)] = subscription.log
         ack_ids.update(list(subscription.backlog._deliveries))
     assert not [ack_id for ack_id, count in ack_ids.items() if count > 1]
     for log in logs.values():
@@ -66,12 +75,21 @@ def armed_of(engine: Engine, project_id: str) -> list[Delivery]:
         and chore._leases is project.leases
         and chore not in backlogs  # as that of a detached subscription is
     ]
+    backlogs = list({id(b): b for each in backlogs for b in with_formers(each)}.values())
     return [
         delivery
         for backlog in backlogs
         for delivery in backlog._deliveries.values()
         if delivery.batch is not None
     ]
+
+
+def with_formers(backlog: Backlog) -> list[Backlog]:
+    """A backlog and those before it that seeks replaced and whose memory it still frees."""
+    found = [backlog]
+    while (feed := found[-1].feed) is not None and feed.former is not None:
+        found.append(feed.former)
+    return found
 
 
 def check_backlog(backlog: Backlog) -> None:
@@ -99,6 +117,8 @@ def check_unkeyed(backlog: Backlog, deliveries: list[Delivery]) -> None:
     assert len(set(positions.values())) == len(positions), "one message in two deliveries"
     assert backlog._delayed == sum(d.state is DELAYED for d in deliveries)
     assert backlog._requeued_live == len(waiting)
+    if backlog.feed is None:
+        assert backlog.undelivered == len(unacked_positions(backlog))
     assert len(backlog._requeued) <= 2 * len(waiting) + backlog_module._SLACK + 1
     assert [d.behind for d in waiting] == sorted(d.behind for d in waiting)
 
@@ -129,7 +149,7 @@ def check_lanes(backlog: OrderedBacklog, deliveries: list[Delivery]) -> None:
 def check_lane(lane: Lane) -> None:
     assert lane.delivered or lane.pending, "an empty lane is still there"
     assert not lane.delivered or lane.delivered[0].state is LEASED, "done with, and still there"
-    assert all(d.state in (LEASED, ACKED, DEAD_LETTERED) for d in lane.delivered)
+    assert all(d.state in (LEASED, ACKED, DEAD_LETTERED, EXPIRED) for d in lane.delivered)
     leased = [d for d in lane.delivered if d.state is LEASED]
     assert lane.leased == len(leased)
     assert all(d.holder is lane.holder for d in leased), "one key with two holders"
@@ -148,6 +168,19 @@ def check_lane(lane: Lane) -> None:
         assert lane.is_ready, "a lane that nobody will find"
     elif lane.holder is not None:
         assert lane in lane.holder.lanes, "a lane that its stream will not find"
+
+
+def unacked_positions(backlog: Backlog) -> list[int]:
+    """The positions of all that a backlog without a feed still has to deliver, sorted."""
+    assert backlog.feed is None
+    messages = [*backlog.unacked()[0], *in_log(backlog.source)]
+    return sorted(message.position for message in messages)
+
+
+def in_log(source: Source) -> list[Message]:
+    """What a source has not handed out, and the log has."""
+    log = source._rest._log if isinstance(source, ReplaySource) else source._log
+    return log.between(source.log_position, log.end)
 
 
 def check_log(log: MessageLog) -> None:

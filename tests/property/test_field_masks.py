@@ -99,7 +99,7 @@ def update_subscription(engine: Engine, values: Values, mask: list[str]) -> Any:
 @spec("UPD-01", "UPD-02", "UPD-05", "UPD-08", "UPD-11")
 @given(updates(TOPIC_FIELDS))
 def test_a_topic_has_what_its_masks_said(steps: list[tuple[Values, list[str]]]) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     expected: Values = model(dict.fromkeys(TOPIC_FIELDS), {}, [])
     for values, mask in steps:
         expected = model(expected, values, mask)
@@ -110,7 +110,7 @@ def test_a_topic_has_what_its_masks_said(steps: list[tuple[Values, list[str]]]) 
 @spec("UPD-01", "UPD-02", "UPD-06", "UPD-08")
 @given(updates(SUBSCRIPTION_FIELDS))
 def test_a_subscription_has_what_its_masks_said(steps: list[tuple[Values, list[str]]]) -> None:
-    engine = Story().engine
+    engine = Story(expiration_policy=None).engine
     expected: Values = model(dict.fromkeys(SUBSCRIPTION_FIELDS), {}, [])
     for values, mask in steps:
         expected = model(expected, values, mask)
