@@ -548,6 +548,10 @@ class Backlog:
         """
         while self.feed is not None and self.feed.oldest_us <= cutoff_us:
             self.feed_some(FEED_BUDGET)
+        return self._expire_fed(cutoff_us)
+
+    def _expire_fed(self, cutoff_us: int) -> int:
+        """Drop what is too old, the feed having brought all that may be."""
         count = self.source.expire(cutoff_us)
         if self._oldest_leased_us <= cutoff_us:
             # Kept before they are gone through: dropping some can put the next ones of a lane in.

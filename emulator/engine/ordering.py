@@ -371,11 +371,11 @@ class OrderedBacklog(Backlog):
         if self._ages is not None:
             self._ages.add(head.publish_time_us, lane)
 
-    def expire(self, cutoff_us: int) -> int:
+    def _expire_fed(self, cutoff_us: int) -> int:
         if self._pending:
             # One structure has the ages of lanes and of deliveries.
             self._oldest_leased_us = min(self._oldest_leased_us, self._oldest_pending_us)
-        count = super().expire(cutoff_us)
+        count = super()._expire_fed(cutoff_us)
         self._oldest_pending_us = self._oldest_leased_us if self._pending else NEVER
         return count
 

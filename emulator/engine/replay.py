@@ -20,9 +20,9 @@ from emulator.engine.message_log import Message, MessageLog, Reader
 class Feed:
     """`carried` are messages of which `wants` chooses; those from `start` on are the log's to give.
 
-    `count` is at most how many they are, `oldest_us` no later than any that is to come. `log` is
-    given for a backlog that must be told of every message. `former` is the backlog that was there
-    before; its memory is given back here.
+    `count` is at most how many they are, `oldest_us` no later than any of them. `log` is given for
+    a backlog that must be told of every message. `former` is the backlog that was there before; its
+    memory is given back here.
     """
 
     def __init__(
@@ -56,7 +56,11 @@ class Feed:
 
     @property
     def oldest_us(self) -> int:
-        return self._oldest_us if self.left else NEVER
+        times = [self._oldest_us if self._carried_left else NEVER]
+        if self._log is not None and self._reader is not None:
+            first_us = self._log.time_at(self._reader.position)
+            times += [] if first_us is None else [first_us]
+        return min(times)
 
     @property
     def log_position(self) -> int | None:

@@ -121,8 +121,7 @@ def _replace(
 
     `kept` are times before which nothing of `carried` was published.
     """
-    times = [*kept, found.log.time_at(start)]
-    oldest_us = min((time_us for time_us in times if time_us is not None), default=NEVER)
+    oldest_us = min((time_us for time_us in kept if time_us is not None), default=NEVER)
     backlog = found.new_backlog(start)
     backlog.feed = Feed(
         carried,

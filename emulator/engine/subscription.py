@@ -175,7 +175,9 @@ class Subscription:
         if not resource.retain_acked_messages:
             self._stop_retaining()
         elif self.history is None:
-            # SEK-11: what is acked from now on.
+            # SEK-11: what is acked from now on, and not what a seek is still to drop.
+            if backlog.feed is not None:
+                backlog.feed.bring_all_carried(backlog)
             self.history = History(self.log, backlog.log_position)
         backlog.history = self.history
 

@@ -152,9 +152,10 @@ def waiting(subscription: str = SUBSCRIPTION) -> Command:
     return command
 
 
-def pulled(story: Story, subscription: str = SUBSCRIPTION) -> str:
+def pulled(story: Story, subscription: str = SUBSCRIPTION, *, is_caught_up: bool = True) -> str:
     """The data of all that can be pulled, sorted, as one text; each is a first try."""
-    story.catch_up()
+    if is_caught_up:
+        story.catch_up()
     subscription = full_name("subscriptions", subscription)
     found = []
     while deliveries := story.engine.lease(subscription, 1_000, now=story.now).value:

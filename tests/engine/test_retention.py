@@ -17,6 +17,7 @@ from tests.engine.replay_story import (
     change,
     detach,
     make,
+    pulled,
     retain,
     seconds,
     seek,
@@ -161,6 +162,50 @@ def test_what_is_dropped_is_reported() -> None:
         Fired(HOUR_S * SECOND_US, "topic retention", TOPIC, 2),
         Fired(HOUR_S * SECOND_US, "retention", SUBSCRIPTION, 2),
     }
+
+
+@spec("DLV-41", "SEK-11")
+@every_kind
+def test_what_a_seek_brings_back_goes_at_its_time_too(fields: dict[str, Any]) -> None:
+    """It was acked, is the only one, and was published before acked messages were retained."""
+    story = story_of(message_retention_duration=TEN_MINUTES, **fields).play((0, send("a")))
+    story.play((0, pull(), ["a#1"]), (0, change(retain_acked_messages=True)), (0, ack("a#1")))
+    story.play((1, seek(0)), (T - 0.000_001, waiting(), 1), (T, waiting(), 0))
+
+
+@spec("DLV-41")
+@every_kind
+def test_what_comes_while_a_seek_is_not_worked_off_goes_at_its_time(fields: dict[str, Any]) -> None:
+    """No tick, so no chore, until it is time; with and without a lease, which takes some in."""
+    for is_leased in (False, True):
+        story = story_of(message_retention_duration=TEN_MINUTES, **fields)
+        story.play((0, send("a")), (0, pull(), ["a#1"]))
+        story.now = 5 * SECOND_US
+        for command in (seek(0), send("b")):
+            command(story)
+        if is_leased:
+            assert pulled(story, is_caught_up=False) == "ab"
+        story.play((T - 0.001, waiting(), 2), (T, waiting(), 1), (T + 5, waiting(), 0))
+
+
+@spec("DLV-41")
+def test_what_is_taken_in_because_something_is_too_old_has_its_own_time() -> None:
+    story = story_of(message_retention_duration=TEN_MINUTES, enable_message_ordering=True)
+    for at, command in ((0, seek(10**6)), (0, send("a")), (5, send("b", key="k"))):
+        story.now = at * SECOND_US
+        command(story)
+    story.engine.tick("p", now=T * SECOND_US, budget=1)
+    assert story.engine.next_deadline("p") is not None
+    story.play((T + 4.999, waiting(), 1), (T + 5, waiting(), 0))
+
+
+@spec("DLV-41")
+@every_kind
+def test_the_first_message_after_a_purge_goes_at_its_time(fields: dict[str, Any]) -> None:
+    story = story_of(message_retention_duration=TEN_MINUTES, **fields)
+    for command in (seek(10**6), send("a", key="k")):
+        command(story)
+    story.play((T - 0.001, waiting(), 1), (T, waiting(), 0))
 
 
 # --- topics ---

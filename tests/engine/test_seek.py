@@ -144,6 +144,14 @@ def test_the_larger_window_counts(
     assert pulled(story) == expected
 
 
+@spec("SEK-04", "SEK-12")
+@every_kind
+def test_unread_messages_from_before_a_topics_window_stay(fields: dict[str, Any]) -> None:
+    story = story_of(10 * MINUTE_S, **fields).play(*PUBLISHED, (HOUR_S, send("e")))
+    story.play((HOUR_S, seek(20)))
+    assert pulled(story) == "bcde"
+
+
 @spec("SEK-11")
 @every_kind
 def test_retaining_acked_messages_begins_when_it_is_turned_on(fields: dict[str, Any]) -> None:
@@ -358,6 +366,35 @@ def test_many_seeks_in_a_row_lose_nothing(
     assert backlog_of(engine, SUBSCRIPTION).feed is None
 
 
+@spec("SEK-01", "SEK-11")
+@pytest.mark.parametrize("retains", [False, True])
+@every_kind
+def test_what_a_seek_acked_is_acked_for_the_next_one(fields: dict[str, Any], retains: bool) -> None:
+    """Though nothing of the first was worked off."""
+    story = story_of(**fields).play(*PUBLISHED, (40, pull(), EVERYTHING))
+    for command in (change(retain_acked_messages=retains), seek(10**6), seek(0)):
+        command(story)
+    assert pulled(story) == ("abcd" if retains else "")
+
+
+@spec("SEK-11")
+@every_kind
+def test_what_was_acked_by_a_seek_before_is_not_retained(fields: dict[str, Any]) -> None:
+    story = story_of(**fields).play(*PUBLISHED, (40, pull(), EVERYTHING))
+    for command in (seek(10**6), change(retain_acked_messages=True)):
+        command(story)
+    story.play((41, seek(0)), (41, waiting(), 0))
+
+
+@spec("SEK-11")
+@every_kind
+def test_what_a_snapshot_brought_back_from_the_log_is_there_once(fields: dict[str, Any]) -> None:
+    """It had been acked, and retained as one from before acked messages were."""
+    story = story_of(**fields).play((0, snap()), (1, send("a")), (1, pull(), ["a#1"]))
+    story.play((1, change(retain_acked_messages=True)), (1, ack("a#1")), (2, seek("shot")))
+    story.play((2, pull(), ["a#1"]), (2, seek(0)), (2, waiting(), 1))
+
+
 # --- who may seek ---
 
 
@@ -435,6 +472,17 @@ def test_a_snapshot_serves_only_subscriptions_of_its_topic(is_made_again: bool) 
         "re-created with the same name, it is considered a distinct topic for these purposes."
     )
     story.play((31, seek("shot", "new"), Refusal("FAILED_PRECONDITION", text)))
+
+
+@spec("SEK-06", "SNP-09")
+def test_two_topics_that_are_gone_are_not_one() -> None:
+    story = story_of().play((0, snap()), (0, create_topic("other")))
+    given = pubsub.Subscription(name=f"{SUBSCRIPTION}-2", topic="projects/p/topics/other")
+    story.engine.subscriptions.create(given, now=0)
+    story.play((0, delete_topic()), (0, delete_topic("other")))
+    refusal = refusal_of(lambda: seek("shot", f"{SUBSCRIPTION}-2")(story))
+    assert refusal is not None
+    assert refusal.code == "FAILED_PRECONDITION"
 
 
 @spec("DLV-42")

@@ -105,16 +105,28 @@ def test_any_subscription_of_the_topic_may_seek_to_it(fields: dict[str, Any]) ->
 
 
 @spec("SNP-08", "SEK-16", "FLT-04")
-def test_a_filter_is_changed_by_way_of_a_snapshot() -> None:
+@pytest.mark.parametrize("retains", [False, True])
+def test_a_filter_is_changed_by_way_of_a_snapshot(retains: bool) -> None:
     """Before the snapshot the old filter counts, after it the new one alone."""
     blue = 'attributes.colour = "blue"'
     story = story_of(filter=RED).play(
         (1, send("(red)")), (1, send("(blue)", colour="blue")), (2, snap())
     )
-    story.play((3, send("red")), (3, send("blue", colour="blue")), (4, make("all")))
-    story.play((4, make("blue", filter=blue)), (4, seek("shot", "all")), (4, seek("shot", "blue")))
+    story.play(
+        (3, send("red")),
+        (3, send("blue", colour="blue")),
+        (4, make("all", retain_acked_messages=retains)),
+    )
+    story.play(
+        (4, make("blue", filter=blue, retain_acked_messages=retains)),
+        (4, seek("shot", "all")),
+        (4, seek("shot", "blue")),
+    )
     assert pulled(story, "all") == "(red)bluered"
     assert pulled(story, "blue") == "blue"
+    # What the new filter rejects is not among what is retained either.
+    story.play((5, seek(10**6, "blue")), (5, seek(0, "blue")))
+    assert pulled(story, "blue") == ("blue" if retains else "")
 
 
 ENDS: dict[str, list[Step]] = {

@@ -331,6 +331,7 @@ class ReplayMachine(RuleBasedStateMachine):
                 self.check_subscription(name, subscription)
             else:
                 assert backlog.undelivered >= len(subscription.unacked)
+            self.check_alarm(name, subscription)
 
     @invariant()
     def snapshots_are_as_in_the_model(self) -> None:
@@ -348,6 +349,14 @@ class ReplayMachine(RuleBasedStateMachine):
             # No later than the oldest message, or it would outlive its time.
             assert oldest_us is not None
             assert oldest_us <= min(times)
+
+    def check_alarm(self, name: str, subscription: ModelReplay) -> None:
+        """It rings no later than the oldest message is too old."""
+        times = [subscription.topic.messages[p].time_us for p in subscription.unacked]
+        if times:
+            alarm_us = self.inner(name).retention.alarm_us
+            assert alarm_us is not None
+            assert alarm_us <= min(times) + subscription.effective_us
 
     def check_log(self) -> None:
         log = self.engine._world.topics[TOPIC].log
