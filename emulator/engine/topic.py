@@ -18,6 +18,7 @@ from emulator.engine.subscription import Subscription
 from emulator.engine.subscription_resource import check_retention
 
 _KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
+_ACTIVE = 1  # in the State of every kind of source
 _MASKABLE = field_masks.Maskable(
     kind="Topic",
     hint="schema_settings",
@@ -144,6 +145,10 @@ def _fill_in(resource: pubsub.Topic) -> None:
     resource.ClearField("state")
     if resource.HasField("ingestion_data_source_settings"):
         resource.state = pubsub.Topic.State.ACTIVE  # TOP-02, ING-04
+        settings = resource.ingestion_data_source_settings
+        source = settings.WhichOneof("source")
+        if source is not None:
+            getattr(settings, source).state = _ACTIVE  # TOP-08: whatever was given
 
 
 def updated(current: pubsub.Topic, given: pubsub.Topic, paths: Iterable[str]) -> pubsub.Topic:

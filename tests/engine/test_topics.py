@@ -92,6 +92,15 @@ def test_output_only_fields_and_tags_are_ignored() -> None:
     assert made(given) == pubsub.Topic(name=NEW)
 
 
+@spec("TOP-08")
+def test_the_state_of_an_ingestion_source_is_not_the_clients_to_say() -> None:
+    Source = pubsub.IngestionDataSourceSettings.ConfluentCloud
+    given = pubsub.Topic(name=NEW)
+    given.ingestion_data_source_settings.confluent_cloud.state = Source.State.CLUSTER_NOT_FOUND
+    shown = made(given).ingestion_data_source_settings.confluent_cloud
+    assert shown.state == Source.State.ACTIVE
+
+
 @spec("TOP-02")
 def test_a_topic_with_an_ingestion_source_has_a_state() -> None:
     given = pubsub.Topic(

@@ -126,7 +126,7 @@ TOPIC_VALUES: dict[str, Any] = {
     "kms_key_name": KMS_KEY,
     "schema_settings": {"schema": "projects/p/schemas/s"},
     "message_retention_duration": {"seconds": 3_600},
-    "ingestion_data_source_settings": {"aws_kinesis": {"stream_arn": "arn"}},
+    "ingestion_data_source_settings": {"aws_kinesis": {"stream_arn": "arn", "state": "ACTIVE"}},
     "message_transforms": [{"javascript_udf": _UDF}],
 }
 SUBSCRIPTION_VALUES: dict[str, Any] = {

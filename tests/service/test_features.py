@@ -107,6 +107,7 @@ _VALUES = {
     ),
     ("Topic", "ingestion_data_source_settings"): pubsub.IngestionDataSourceSettings(
         aws_kinesis=pubsub.IngestionDataSourceSettings.AwsKinesis(
+            state=pubsub.IngestionDataSourceSettings.AwsKinesis.State.ACTIVE,
             stream_arn="arn:aws:kinesis:us-east-1:1:stream/s",
             consumer_arn="arn:aws:kinesis:us-east-1:1:stream/s/consumer/c:1",
             aws_role_arn="arn:aws:iam::1:role/r",
