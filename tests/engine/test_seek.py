@@ -413,6 +413,17 @@ def test_what_a_snapshot_brought_back_from_the_log_is_there_once(fields: dict[st
     story.play((2, pull(), ["a#1"]), (2, seek(0)), (2, waiting(), 1))
 
 
+@spec("SEK-09", "MET-01")
+@every_kind
+def test_messages_are_counted_once_while_a_seek_is_worked_off(fields: dict[str, Any]) -> None:
+    story = story_of(**fields).play(*PUBLISHED, (40, pull(), EVERYTHING))
+    seek(0)(story)
+    backlog = backlog_of(story.engine, SUBSCRIPTION)
+    for _ in range(6):
+        assert backlog.undelivered == 4
+        story.engine.tick("p", now=story.now, budget=1)
+
+
 # --- who may seek ---
 
 
