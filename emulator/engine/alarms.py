@@ -17,6 +17,7 @@ class Thing(ABC):
     """Something with an alarm; `alarm_us` is when it rings, None when it is not set."""
 
     alarm_us: int | None = None
+    alarm_number = 0  # of the entry that says so
 
     @abstractmethod
     def ring(self, now: int) -> tuple[list[Effect], int | None]:
@@ -37,20 +38,21 @@ class Alarms:
         if thing.alarm_us == at_us:
             return
         self._set += (at_us is not None) - (thing.alarm_us is not None)
-        thing.alarm_us = at_us
+        thing.alarm_us, thing.alarm_number = at_us, 0
         if at_us is not None:
             self._pushes += 1  # breaks ties in the order of the calls
+            thing.alarm_number = self._pushes
             heappush(self._heap, (at_us, self._pushes, thing))
         if len(self._heap) > 2 * self._set + _SLACK:
-            self._heap = [entry for entry in self._heap if entry[2].alarm_us == entry[0]]
+            self._heap = [entry for entry in self._heap if entry[2].alarm_number == entry[1]]
             heapify(self._heap)
 
     def next(self) -> int | None:
         """When the first alarm rings."""
         heap = self._heap
         while heap:
-            at_us, _, thing = heap[0]
-            if thing.alarm_us == at_us:
+            at_us, number, thing = heap[0]
+            if thing.alarm_number == number:
                 return at_us
             heappop(heap)
         return None
@@ -63,7 +65,7 @@ class Alarms:
             if at_us is None or at_us > now:
                 break
             _, _, thing = heappop(self._heap)
-            thing.alarm_us = None
+            thing.alarm_us, thing.alarm_number = None, 0
             self._set -= 1
             brought_about, next_us = thing.ring(now)
             effects += brought_about

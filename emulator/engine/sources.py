@@ -55,7 +55,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def oldest_us(self) -> int | None:
-        """When the oldest message here was published; None where there is none."""
+        """No message here was published before this; None where there is none."""
 
     @abstractmethod
     def expire(self, cutoff_us: int) -> int:
@@ -132,18 +132,21 @@ class QueueSource(Source):
     def __init__(self, log: MessageLog) -> None:
         self._log = log
         self._queue: deque[Message] = deque()
-        self._is_in_order = True
+        # None while all are in order; else nothing that came out of order was published before.
+        self._oldest_stray_us: int | None = None
 
     def put(self, message: Message) -> None:
         queue = self._queue
         if queue and message.position < queue[-1].position:
-            self._is_in_order = False
+            stray_us = message.publish_time_us
+            if self._oldest_stray_us is None or stray_us < self._oldest_stray_us:
+                self._oldest_stray_us = stray_us
         queue.append(message)
 
     def _put_in_order(self) -> None:
-        if not self._is_in_order:
+        if self._oldest_stray_us is not None:
             self._queue = deque(sorted(self._queue, key=attrgetter("position")))
-            self._is_in_order = True
+            self._oldest_stray_us = None
 
     @property
     def count(self) -> int:
@@ -176,8 +179,10 @@ class QueueSource(Source):
 
     @property
     def oldest_us(self) -> int | None:
-        self._put_in_order()
-        return self._queue[0].publish_time_us if self._queue else None
+        if not self._queue:
+            return None
+        first_us = self._queue[0].publish_time_us
+        return first_us if self._oldest_stray_us is None else min(first_us, self._oldest_stray_us)
 
     def expire(self, cutoff_us: int) -> int:
         self._put_in_order()
@@ -193,7 +198,7 @@ class QueueSource(Source):
     def reclaim(self, budget: int) -> int:
         count = min(budget, len(self._queue))
         self.take(count)
-        return count
+        return count + self._log.reclaim(budget - count)  # a feed may have read it
 
 
 class ReplaySource(Source):

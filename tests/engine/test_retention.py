@@ -168,9 +168,10 @@ def test_what_is_dropped_is_reported() -> None:
 @every_kind
 def test_what_a_seek_brings_back_goes_at_its_time_too(fields: dict[str, Any]) -> None:
     """It was acked, is the only one, and was published before acked messages were retained."""
-    story = story_of(message_retention_duration=TEN_MINUTES, **fields).play((0, send("a")))
-    story.play((0, pull(), ["a#1"]), (0, change(retain_acked_messages=True)), (0, ack("a#1")))
-    story.play((1, seek(0)), (T - 0.000_001, waiting(), 1), (T, waiting(), 0))
+    story = story_of(message_retention_duration=TEN_MINUTES, **fields)
+    story.play((0, send("a")), (5, send("b")), (5, pull(), ["a#1", "b#1"]))
+    story.play((5, change(retain_acked_messages=True)), (5, ack("a#1", "b#1")))
+    story.play((T, seek(0)), (T + 4.999, waiting(), 1), (T + 5, waiting(), 0))
 
 
 @spec("DLV-41")

@@ -54,7 +54,7 @@ class ReplayMachine(RuleBasedStateMachine):
             (backlog_module, "_SLACK", 2),
             (alarms_module, "_SLACK", 2),
             (seeking_module, "_CHAINED", 3),
-            (MessageLog, "FREED_AT_ONCE", 4),  # as many as one publish has here
+            (MessageLog, "FREED_AT_ONCE", 6),  # as many as one call has here
         ]:
             self.patches.enter_context(patch.object(module, name, value))
         self.engine, self.twin = (Engine(nonce=b"nonce") for _ in range(2))
