@@ -16,6 +16,7 @@ class TimeControl:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._turning = asyncio.Lock()  # one turn after the other
 
     def now_us(self, project: str) -> int:
         """The time of `project`."""
@@ -43,19 +44,29 @@ class TimeControl:
 
         Every deadline is met at its own time. Raises ValueError for a time that is past.
         """
+        clock = self._core.clock
+        async with self._turning:
+            if to_us < self.now_us(project):
+                raise ValueError("time does not run backwards")
+            was_stopped = clock.is_stopped(project)
+            clock.stop(project)
+            fired = await self._meet_deadlines(project, to_us)
+            clock.put(project, to_us)
+            if not was_stopped:
+                clock.run(project)
+            self._core.timers.rearm(project)
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        return fired
+
+    async def _meet_deadlines(self, project: str, to_us: int) -> list[Fired]:
         core = self._core
-        if to_us < self.now_us(project):
-            raise ValueError("time does not run backwards")
-        was_stopped = core.clock.is_stopped(project)
-        core.clock.stop(project)
         fired: list[Fired] = []
         while (next_us := core.engine.next_deadline(project)) is not None and next_us <= to_us:
             core.clock.put(project, max(next_us, self.now_us(project)))
-            fired += core.tick(project)
-        core.clock.put(project, to_us)
-        if not was_stopped:
-            core.clock.run(project)
-        core.timers.rearm(project)
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
+            happened = core.tick(project)
+            fired += happened
+            if happened:
+                # Streams send what this moment brought before the next one takes it back.
+                await asyncio.sleep(0)
         return fired
