@@ -48,6 +48,11 @@ class Clock:
         if stopped_at_us is not None:
             self._ahead_us[project] = stopped_at_us - self._real_us()
 
+    def reset(self) -> None:
+        """Let every project have real time again."""
+        self._ahead_us.clear()
+        self._stopped_at_us.clear()
+
     def put(self, project: str, to_us: int) -> None:
         """Put the stopped time of `project` forward."""
         assert self._stopped_at_us[project] <= to_us

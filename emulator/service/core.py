@@ -101,9 +101,11 @@ class Core:
         self.settle(subscription, self.engine.release(subscription, leases, now=now))
 
     def reset(self) -> None:
-        """Forget every topic and subscription; ids from before are stale."""
+        """Forget every topic and subscription, and what time they had; old ids are stale."""
+        self.clock.reset()
         outcome = self.engine.reset(nonce=secrets.token_bytes(16))
         self._apply(outcome.effects)
+        self.timers.close()
         self.timers.touch_all()
 
     def close(self) -> None:

@@ -9,6 +9,8 @@ from emulator.service.core import Core
 
 #: Turns of the loop that streams get to send what a turned clock brought them.
 _TURNS = 10
+#: Snapshots and policies look some years ahead, and timestamps end with the year 9999.
+_END_US = 253_086_768_000_000_000
 
 
 class TimeControl:
@@ -48,10 +50,13 @@ class TimeControl:
         async with self._turning:
             if to_us < self.now_us(project):
                 raise ValueError("time does not run backwards")
+            if to_us > _END_US:
+                raise ValueError("time ends with the year 9989")
             was_stopped = clock.is_stopped(project)
             clock.stop(project)
             fired = await self._meet_deadlines(project, to_us)
-            clock.put(project, to_us)
+            if clock.is_stopped(project):  # not if all was reset meanwhile
+                clock.put(project, to_us)
             if not was_stopped:
                 clock.run(project)
             self._core.timers.rearm(project)
@@ -64,9 +69,9 @@ class TimeControl:
         fired: list[Fired] = []
         while (next_us := core.engine.next_deadline(project)) is not None and next_us <= to_us:
             core.clock.put(project, max(next_us, self.now_us(project)))
-            happened = core.tick(project)
-            fired += happened
-            if happened:
-                # Streams send what this moment brought before the next one takes it back.
-                await asyncio.sleep(0)
+            fired += core.tick(project)
+            # Others have their turn, and streams send what this moment brought before the next.
+            await asyncio.sleep(0)
+            if not core.clock.is_stopped(project):
+                break
         return fired

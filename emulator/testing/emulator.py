@@ -78,11 +78,13 @@ class Emulator:
         atexit.unregister(self.stop)
 
     def reset(self) -> None:
-        """Forget every topic and subscription; RuntimeError if it does not run."""
+        """Forget all, turned clocks included; RuntimeError if it does not run."""
         self._call(lambda server: server.reset())
 
     def clock(self, project: str) -> ProjectClock:
-        """The clock of `project`, to be stopped and turned."""
+        """The clock of `project`, given by its id, to be stopped and turned."""
+        if not project or "/" in project:
+            raise ValueError(f"not the id of a project: {project!r}")
         return ProjectClock(project, lambda use: self._call(lambda server: use(server.time)))
 
     def _call(self, use: Callable[[Server], Any]) -> Any:

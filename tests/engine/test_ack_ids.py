@@ -50,7 +50,7 @@ def corrupted(ack_id: str) -> list[str]:
     ]
 
 
-MALFORMED = ["", "junk", "é" * 44, "0" * 44, issued()[:-1], issued() + "0", issued().upper()]
+MALFORMED = ["", "junk", "é" * 25, "0" * 25, issued()[:-1], issued() + "0", issued().upper()]
 
 
 @spec("ACK-01")

@@ -249,3 +249,28 @@ def test_a_clock_of_an_emulator_that_is_stopped_is_refused() -> None:
         assert repr(clock) == "<ProjectClock of p>"
     with pytest.raises(RuntimeError):
         clock.now()
+
+
+def test_a_reset_gives_every_project_real_time_again() -> None:
+    with Emulator() as emulator:
+        clock = emulator.clock("reset-project")
+        clock.freeze()
+        clock.advance(days=10)
+        emulator.reset()
+        ahead = clock.now() - emulator.clock("other-project").now()
+        assert abs(ahead) < timedelta(days=1)
+        clock.advance(seconds=1)  # it runs, and can be turned again
+
+
+@pytest.mark.parametrize("project", ["", "projects/p", "p/q"])
+def test_only_a_projects_id_names_its_clock(project: str) -> None:
+    with pytest.raises(ValueError, match="id of a project"):
+        Emulator().clock(project)
+
+
+def test_time_ends_before_timestamps_do() -> None:
+    with Emulator() as emulator:
+        clock = emulator.clock("late-project")
+        with pytest.raises(ValueError, match="9989"):
+            clock.set(datetime(9990, 1, 2))
+        assert clock.now().year < 9000
