@@ -43,6 +43,8 @@ __all__ = [
 DEFAULT_PORT = 8085
 #: Answers that are on their way have this long to leave before connections are cut.
 _GRACE_S = 0.5
+#: What has been answered by now is out of gRPC's hands after this.
+_FLUSH_S = 0.03
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -128,10 +130,14 @@ class Server:
             if self._front is not None:
                 await self._front.stop_accepting()
             self._core.close()
-            if self._grpc is not None:
-                await asyncio.gather(self._grpc.stop(_GRACE_S), self._http.close(_GRACE_S))
+            # Connections go before gRPC does: it would end calls that arrive now with CANCELLED,
+            # which clients do not repeat as they repeat UNAVAILABLE (STR-18).
+            await asyncio.sleep(_FLUSH_S)
+            await self._http.close(_GRACE_S)
             if self._front is not None:
                 await self._front.close()
+            if self._grpc is not None:
+                await self._grpc.stop(None)
         finally:
             if self._folder is not None:
                 self._folder.remove()

@@ -167,14 +167,20 @@ class Backlog:
     # --- leases ---
 
     def lease(
-        self, limit: int, limit_bytes: int, deadline_us: int, holder: Holder | None = None
+        self,
+        limit: int,
+        limit_bytes: int,
+        deadline_us: int,
+        holder: Holder | None = None,
+        *,
+        now: int,
     ) -> list[Delivery]:
         """Lease up to `limit` messages of `limit_bytes` in all until `deadline_us`.
 
         A `holder` gets no more than its window has room for. One message is leased whatever its
         size to whoever holds nothing yet, so that none can block the subscription (STR-07).
         """
-        taking = Taking(limit, limit_bytes, holder)
+        taking = Taking(limit, limit_bytes, holder, now)
         self._take(taking)
         if self.feed is not None:
             # What is still to come may be for nobody: look at a part of it, then let others go.
@@ -387,7 +393,7 @@ class Backlog:
         running, report = self._running(ack_ids)
         for delivery in running:
             self._leases.disarm(delivery)
-        self.fail(running, now)
+        self.fail(running, now, is_nack=True)
         return report
 
     def _running(self, ack_ids: Iterable[str]) -> tuple[list[Delivery], AckReport | None]:
@@ -407,7 +413,7 @@ class Backlog:
 
     # --- failures ---
 
-    def fail(self, deliveries: Sequence[Delivery], now: int) -> None:
+    def fail(self, deliveries: Sequence[Delivery], now: int, *, is_nack: bool = False) -> None:
         """The leases of `deliveries`, disarmed already, ended without an acknowledgement."""
         self._leased -= len(deliveries)
         kept = []
@@ -418,7 +424,7 @@ class Backlog:
             if not self._dead_letter(delivery):
                 kept.append(delivery)
         if kept:
-            self._give_back(kept, now)
+            self._give_back(kept, now, is_nack=is_nack)
 
     def _count_failure(self, delivery: Delivery) -> None:
         policy = self.rules.policy
@@ -456,7 +462,7 @@ class Backlog:
         delivery.move_to(DEAD_LETTERED)
         return True
 
-    def _give_back(self, failed: Sequence[Delivery], now: int) -> None:
+    def _give_back(self, failed: Sequence[Delivery], now: int, *, is_nack: bool) -> None:
         """Make failed deliveries available again, at once or after their backoff (RTY-01, 02)."""
         backoff = self.rules.backoff
         if backoff is None:

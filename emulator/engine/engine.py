@@ -105,6 +105,7 @@ class Engine:
             min(max_messages, limits.PULL_MESSAGES),
             limits.RESPONSE_BYTES,
             now + found.ack_deadline_us,
+            now=now,
         )
         return Outcome(deliveries)
 

@@ -19,7 +19,8 @@ class Holder:
     """One consumer of one subscription: a stream. A limit of 0 or less is none.
 
     `lanes` are the ordered keys of which it has messages and may have more (ORD-05).
-    `is_blocked` is set when messages were there and the window had no room for the next one.
+    It `is_open` until the stream is over, and `is_blocked` when messages were there and the window
+    had no room for the next one.
     """
 
     __slots__ = (
@@ -27,6 +28,7 @@ class Holder:
         "held_bytes",
         "held_messages",
         "is_blocked",
+        "is_open",
         "lanes",
         "max_bytes",
         "max_messages",
@@ -43,6 +45,7 @@ class Holder:
         self.held_messages = 0
         self.held_bytes = 0
         self.is_blocked = False
+        self.is_open = True
         self.lanes: dict[Lane, None] = {}
 
     @property

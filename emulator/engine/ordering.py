@@ -31,6 +31,7 @@ from emulator.engine.delivery import (
     LEASED,
     Delivery,
 )
+from emulator.engine.durations import SECOND_US
 from emulator.engine.holder import Holder
 from emulator.engine.message_log import Message
 from emulator.engine.outcome import Available
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from emulator.engine.filters import Filter
 
 _SLACK = 64
+#: How long a key that was nacked waits for the stream that nacked it before another may have it.
+_KEPT_US = 10 * SECOND_US
+#: How many lanes kept for others one lease passes over.
+_MOST_PASSED = 100
 
 
 class Lane:
@@ -57,12 +62,15 @@ class Lane:
         "holder",
         "is_delayed",
         "is_ready",
+        "kept_for",
+        "kept_until_us",
         "key",
         "leased",
         "pending",
     )
 
     behind: int  # set when it is ready
+    kept_until_us: int  # set when it is kept
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -70,8 +78,16 @@ class Lane:
         self.pending: deque[Message | Delivery] = deque()
         self.leased = 0
         self.holder: Holder | None = None
+        self.kept_for: Holder | None = None  # the stream that nacked a message of it
         self.is_delayed = False
         self.is_ready = False  # stands among the lanes that anybody may take from
+
+    def is_kept_from(self, taking: Taking) -> bool:
+        """Whether the stream that nacked it should have it again, and can (STR-15, ORD-05)."""
+        kept_for = self.kept_for
+        if kept_for is None or kept_for is taking.holder or not kept_for.is_open:
+            return False
+        return taking.now_us < self.kept_until_us and kept_for.room_messages > 0
 
     def __repr__(self) -> str:
         return f"<Lane {self.key!r}, {self.leased} leased, {len(self.pending)} pending>"
@@ -154,7 +170,7 @@ class OrderedBacklog(Backlog):
         # Those that failed since the last publish are level; neither kind may starve the other.
         self._is_turn_of_unkeyed = not self._is_turn_of_unkeyed
         while not taking.is_full:
-            lane = self._next_ready()
+            lane = self._next_ready(taking)
             if lane is None:
                 self._take_unkeyed(taking, EVERYWHERE)
                 return
@@ -166,14 +182,20 @@ class OrderedBacklog(Backlog):
                 lane.is_ready = False  # when it fails, it is behind all that are ready now
                 self._ready.popleft()
 
-    def _next_ready(self) -> Lane | None:
+    def _next_ready(self, taking: Taking) -> Lane | None:
+        """The first lane that this taking may take from; it stands at the head then."""
         ready = self._ready
-        while ready:
+        passed = 0
+        while passed < min(len(ready), _MOST_PASSED):
             lane = ready[0]
-            if lane.pending and not lane.is_delayed and not lane.leased:
+            if not lane.pending or lane.is_delayed or lane.leased:
+                lane.is_ready = False
+                ready.popleft()
+            elif lane.is_kept_from(taking):
+                ready.rotate(-1)
+                passed += 1
+            else:
                 return lane
-            lane.is_ready = False
-            ready.popleft()
         return None
 
     def _take_from_own_lanes(self, taking: Taking, holder: Holder) -> None:
@@ -198,7 +220,7 @@ class OrderedBacklog(Backlog):
         lane.leased += count
         if not count:
             return
-        lane.holder = taking.holder
+        lane.holder, lane.kept_for = taking.holder, None
         if lane.holder is not None:
             if pending:
                 lane.holder.lanes[lane] = None
@@ -273,14 +295,17 @@ class OrderedBacklog(Backlog):
             self._move_on(delivery.lane)  # ORD-08: the key goes on
         return is_gone
 
-    def _give_back(self, failed: Sequence[Delivery], now: int) -> None:
+    def _give_back(self, failed: Sequence[Delivery], now: int, *, is_nack: bool) -> None:
         unkeyed = [delivery for delivery in failed if delivery.lane is None]
         if unkeyed:
-            super()._give_back(unkeyed, now)
+            super()._give_back(unkeyed, now, is_nack=is_nack)
         for lane, deliveries in _by_lane(failed).items():
             for delivery in deliveries:
                 delivery.move_to(AVAILABLE)
             lane.leased -= len(deliveries)
+            if is_nack and lane.holder is not None:
+                # Its consumer may be at the later messages still; another would overtake it.
+                lane.kept_for, lane.kept_until_us = lane.holder, now + _KEPT_US
             first = min(deliveries, key=_position)
             self._rewind(lane, first)
             self._start_delay(lane, first, now)

@@ -36,11 +36,15 @@ class Streams:
         found.last_active_us = now
         return Outcome(holder)
 
-    def close(self, holder: Holder) -> None:
+    def close(self, holder: Holder) -> Outcome[None]:
         """A stream is over; its leases run on and fill no window (STR-05)."""
+        holder.is_open = False
         found = self._world.subscriptions.get(holder.subscription)
-        if found is not None:
-            found.holders.pop(holder, None)
+        if found is None:
+            return Outcome(None)
+        found.holders.pop(holder, None)
+        # Keys that were kept for it are anybody's now.
+        return Outcome(None, (found.backlog.wake,))
 
     def receive(
         self, holder: Holder, request: pubsub.StreamingPullRequest, *, now: int, is_first: bool
@@ -75,6 +79,7 @@ class Streams:
             limits.RESPONSE_BYTES,
             now + holder.ack_deadline_us,
             holder,
+            now=now,
         )
         if deliveries:
             found.last_active_us = now  # SUB-22: a consumer that receives

@@ -13,10 +13,11 @@ class Taking:
     The first message may be larger than that for whoever holds nothing yet (STR-07).
     """
 
-    __slots__ = ("bytes_left", "holder", "is_strict", "is_too_large", "limit", "taken")
+    __slots__ = ("bytes_left", "holder", "is_strict", "is_too_large", "limit", "now_us", "taken")
 
-    def __init__(self, limit: int, limit_bytes: int, holder: Holder | None) -> None:
+    def __init__(self, limit: int, limit_bytes: int, holder: Holder | None, now: int) -> None:
         self.holder = holder
+        self.now_us = now
         self.limit = limit
         self.bytes_left = limit_bytes
         self.taken: list[Delivery] = []

@@ -148,7 +148,7 @@ class Stream(Consumer):
         """End: what was not sent is available again, what was sent stays leased (STR-05)."""
         self.leave()
         self._core.streams.pop(self._holder, None)
-        self._core.engine.streams.close(self._holder)
+        self._core.settle(self.subscription, self._core.engine.streams.close(self._holder))
         if self.over.done():
             self.over.exception()  # seen, should the client have gone at the same moment
 

@@ -44,7 +44,7 @@ def test_a_figure_of_which_less_is_better_must_stay_below_its_goal(
 
 def test_without_google_there_is_no_value_no_ratio_and_no_verdict() -> None:
     _, [line] = report.overview(results(one_stream={"ours": [Measurement(60_000)]}))
-    assert line[4:] == ["-", "-", "-", "-", "-", "-", "≥ 30 × Google's"]
+    assert line[4:] == ["-", "-", "-", "-", "-", "-", "-", "≥ 30 × Google's"]
 
 
 def test_a_client_at_its_limit_is_marked() -> None:
@@ -62,6 +62,24 @@ def test_two_checkouts_are_compared_round_by_round() -> None:
     )
     _, [line] = report.comparison(made)
     assert line[-1] == "1.10"
+
+
+@pytest.mark.parametrize(("cpu_us", "cells"), [(20, ["0.600", "✓"]), (24, ["0.500", "✗"])])
+def test_a_property_is_held_against_the_plain_pull_by_its_cpu(
+    cpu_us: float, cells: list[str]
+) -> None:
+    made = results(
+        pull={"ours": [Measurement(1, cpu_us=12)]},
+        ordered_10={"ours": [Measurement(1, cpu_us=cpu_us)]},
+    )
+    _, [_, line] = report.overview(made)
+    ratio, verdict = cells
+    assert line[-2:] == [ratio, f"≥ 0.6 × plain {verdict}"]
+
+
+def test_without_the_plain_pull_a_property_has_no_ratio_and_no_verdict() -> None:
+    _, [line] = report.overview(results(ordered_10={"ours": [Measurement(1, cpu_us=12)]}))
+    assert line[-2:] == ["-", "≥ 0.6 × plain"]
 
 
 def test_failures_are_told() -> None:

@@ -23,6 +23,23 @@ def test_a_publish_request_has_so_many_messages_of_100_bytes_and_one_attribute()
     assert [len(message.attributes) for message in request.messages] == [1, 1, 1]
 
 
+def test_a_subscription_may_have_a_property() -> None:
+    def made(property_field: bytes) -> pubsub.Subscription:
+        return pubsub.Subscription.FromString(requests.subscription(property_field=property_field))
+
+    assert made(requests.ORDERED).enable_message_ordering
+    assert made(requests.EXACTLY_ONCE).enable_exactly_once_delivery
+    assert made(requests.FILTERED).filter == 'attributes.kind = "event"'
+
+
+def test_messages_have_the_key_and_half_of_them_pass_the_filter() -> None:
+    ordered = pubsub.PublishRequest.FromString(requests.publish(2, "key"))
+    halves = pubsub.PublishRequest.FromString(requests.publish_halves(4))
+    assert [message.ordering_key for message in ordered.messages] == ["key", "key"]
+    kinds = [message.attributes["kind"] for message in halves.messages]
+    assert kinds == ["event", "other", "event", "other"]
+
+
 def test_requests_of_a_subscriber_are_those_asked_for() -> None:
     assert pubsub.PullRequest.FromString(requests.pull(100)) == pubsub.PullRequest(
         subscription=requests.SUBSCRIPTION, max_messages=100

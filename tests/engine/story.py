@@ -247,6 +247,13 @@ def open_stream(
     return command
 
 
+def close_stream(stream: str) -> Command:
+    def command(story: Story) -> None:
+        story.settle(story.engine.streams.close(story.streams[stream]))
+
+    return command
+
+
 def receive(stream: str, limit: int = 1_000) -> Command:
     """Lease to a stream what its window has room for; the result is as that of `pull`."""
 

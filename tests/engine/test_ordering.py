@@ -15,6 +15,7 @@ from tests.engine.story import (
     Command,
     Story,
     ack,
+    close_stream,
     detach,
     message_of,
     modack,
@@ -440,8 +441,60 @@ def test_a_key_may_move_when_nothing_of_it_is_out() -> None:
         (0, receive("t"), ["c#1"]),
         (0, publish("d", key="k")),
         (0, receive("s"), []),
-        (0, nack("c#1")),
-        (0, receive("s"), ["c#2", "d#1"]),
+        (0, ack("c#1")),
+        (0, receive("s"), ["d#1"]),
+    )
+
+
+@spec("ORD-05", "STR-15", "ORD-02")
+def test_a_key_that_was_nacked_comes_again_to_the_same_stream() -> None:
+    Ordered().play(
+        (0, publish("a", "b", "c", key="k")),
+        (0, publish("x", key="other")),
+        (0, open_stream("s")),
+        (0, open_stream("t")),
+        (0, receive("s", 3), ["a#1", "b#1", "c#1"]),
+        (0, nack("a#1")),
+        (0, pull(1), ["x#1"]),  # other keys flow
+        (0, receive("t"), []),
+        (0, pull(), []),
+        (0, receive("s"), ["a#2", "b#1", "c#1"]),
+    )
+
+
+@spec("ORD-05", "STR-15")
+def test_a_key_that_was_nacked_does_not_wait_for_a_stream_that_cannot_have_it() -> None:
+    for why in (close_stream("s"), None):
+        steps = [] if why is None else [(0, why)]
+        Ordered().play(
+            (0, publish("a", "b", key="k")),
+            (0, open_stream("s")),
+            (0, open_stream("t")),
+            (0, receive("s"), ["a#1", "b#1"]),
+            (0, nack("a#1")),
+            *steps,
+            (0 if why else 10, receive("t"), ["a#2", "b#1"]),
+        )
+    Ordered().play(
+        (0, publish("a", key="k")),
+        (0, publish("x", key="other")),
+        (0, open_stream("s", max_outstanding_messages=1)),
+        (0, open_stream("t")),
+        (0, receive("s"), ["a#1"]),
+        (0, nack("a#1")),
+        (0, receive("s"), ["x#1"]),  # its window is full
+        (0, receive("t"), ["a#2"]),
+    )
+
+
+@spec("ORD-05")
+def test_a_key_whose_lease_ended_goes_to_whoever_asks() -> None:
+    Ordered().play(
+        (0, publish("a", "b", key="k")),
+        (0, open_stream("s")),
+        (0, open_stream("t")),
+        (0, receive("s"), ["a#1", "b#1"]),
+        (10, receive("t"), ["a#2", "b#2"]),
     )
 
 
@@ -457,8 +510,8 @@ def test_after_a_failure_a_key_stays_with_the_stream_that_still_has_some() -> No
         (0, pull(), []),
         (0, receive("s"), ["b#2", "c#1"]),
         (0, nack("a#1")),
-        (0, receive("t"), ["a#2", "b#2", "c#1"]),
-        (0, receive("s"), []),
+        (0, receive("t"), []),
+        (0, receive("s"), ["a#2", "b#2", "c#1"]),
     )
 
 

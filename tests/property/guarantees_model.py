@@ -89,6 +89,9 @@ class ModelSubscription:
         self.target = ""  # of dead letters; empty when it was deleted
         self.messages: list[ModelMessage] = []
         self.acked_ids: set[str] = set()
+        self.now = 0
+        self.streams: dict[object, Window] = {}  # by their holders
+        self.kept: dict[str, tuple[object, int]] = {}  # key -> the stream that nacked it, until
 
     # --- what there is ---
 
@@ -137,7 +140,23 @@ class ModelSubscription:
             return False
         if any(m.state == WAITING for m in self.before(message)):
             return False
+        lane = [m for m in self.lane(message) if m.state == LEASED]
+        if not lane and self.is_kept(message, holder):
+            return False
         return all(m.holder == holder for m in self.lane(message) if m.state == LEASED)
+
+    def is_kept(self, message: ModelMessage, holder: object) -> bool:
+        """Whether a key waits for the stream that nacked it, which has room, and no other's."""
+        if message.key not in self.kept or not self.is_ordered:
+            return False
+        stream, until_us = self.kept[message.key]
+        window = self.streams[stream]
+        room = window.max_messages - len(self.held_by(stream)) if window.max_messages else 1
+        return stream != holder and self.now < until_us and room > 0
+
+    def forget_empty_keys(self) -> None:
+        here = {m.key for m in self.messages if m.state in (WAITING, LEASED, DELAYED)}
+        self.kept = {key: kept for key, kept in self.kept.items() if key in here}
 
     def lease(
         self, taken: Sequence[tuple[str, str]], limit: int, deadline_us: int, window: Window
@@ -155,6 +174,7 @@ class ModelSubscription:
             assert self.may_go(message, window.holder), f"{message} for {window.holder}"
             message.state, message.ack_id, message.holder = LEASED, ack_id, window.holder
             message.until_us = deadline_us
+            self.kept.pop(message.key, None)
             leased.append(message)
             room -= message.size
         assert room >= 0 or not leased or (may_be_large and len(leased) == 1)
@@ -193,6 +213,7 @@ class ModelSubscription:
     def _settle(self, message: ModelMessage) -> None:
         message.end(ACKED)
         message.ack_id = ""
+        self.forget_empty_keys()
 
     def _acknowledge_exactly(self, ack_ids: Sequence[str]) -> dict[str, str]:
         failed = {}
@@ -222,7 +243,15 @@ class ModelSubscription:
     ) -> tuple[dict[str, str], list[pubsub.PubsubMessage]]:
         """End leases; return the ids that failed and the dead letters."""
         failed = self._not_running(ack_ids)
-        return failed, self.fail(self.running(ack_ids), now)
+        running = self.running(ack_ids)
+        holders = {m.key: m.holder for m in running if self.is_ordered and m.key}
+        dead = self.fail(running, now)
+        keys = {m.key for m in running if m.state in (WAITING, DELAYED)}
+        for key, holder in holders.items():
+            if key in keys and holder in self.streams:
+                self.kept[key] = holder, now + 10 * SECOND_US
+        self.forget_empty_keys()
+        return failed, dead
 
     def _not_running(self, ack_ids: Sequence[str]) -> dict[str, str]:
         if not self.is_exactly_once:

@@ -370,6 +370,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
         contents = [pubsub.PubsubMessage.FromString(d.message.encoded) for d in deliveries]
         taken = [(c.message_id, i) for c, i in zip(contents, ack_ids, strict=True)]
         deadline_us = self.now + deadline_s * SECOND_US
+        found.now = self.now
         messages = found.lease(taken, limit, deadline_us, window)
         assert [m.content for m in messages] == contents
         attempts = self.engine.delivery_attempts(found.name, deliveries)
@@ -401,6 +402,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
         )
         first, second = self.both(lambda e, _: e.streams.open(request, now=self.now))
         window = Window(object(), max_messages, max_bytes)
+        self.model.subscriptions[name].streams[window.holder] = window
         self.streams.append(Stream((first.value, second.value), deadline_s, window))
 
     @precondition(lambda self: self.streams)
