@@ -66,10 +66,10 @@ class Client:
         await stream.write(request)
         return stream
 
-    async def set_up(self) -> None:
-        """Create the topic and its one subscription."""
+    async def set_up(self, property_field: bytes = b"") -> None:
+        """Create the topic and its one subscription, which may have a property besides."""
         await self.create_topic(requests.topic())
-        await self.create_subscription(requests.subscription())
+        await self.create_subscription(requests.subscription(property_field=property_field))
 
     async def close(self) -> None:
         """Close the connection and with it all calls."""

@@ -23,6 +23,7 @@ _BUSY_CLIENT_CORES = 0.9
 _BUSY_MARK = "*"
 FOOTNOTES = (
     "CPU µs: the server's microseconds per message; ×: this emulator's value ÷ the other's.",
+    "CPU: plain ÷ this: the CPU time per message of the plain pull, divided by this line's.",
     f"{_BUSY_MARK}: the client was busy with {_BUSY_CLIENT_CORES} cores or more, "
     "so the server may do better than this.",
 )
@@ -36,7 +37,7 @@ def overview(results: Results) -> Table:
     head = ["figure", "unit", NAMES["ours"], "CPU µs"]
     for kind in _BESIDE:
         head += [NAMES[kind], "CPU µs", f"× {NAMES[kind]}"]
-    head.append("goal")
+    head += ["CPU: plain ÷ this", "goal"]
     return head, [_overview_line(figure, results) for figure in _measured(results)]
 
 
@@ -86,7 +87,7 @@ def _overview_line(figure: Figure, results: Results) -> list[str]:
         other = results.median(figure.key, kind)
         line += [*_value_cells(other), _ratio(ours, other)]
     goals = "; ".join(_goal(figure, goal, results) for goal in figure.goals)
-    return [*line, goals]
+    return [*line, _plain_cell(figure, results), goals]
 
 
 def _comparison_line(figure: Figure, results: Results) -> list[str]:
@@ -123,15 +124,32 @@ def _goal(figure: Figure, goal: Goal, results: Results) -> str:
     sign = "≥" if figure.is_more_better else "≤"
     factor = f"1/{1 / goal.factor:g}" if goal.factor < 0.1 else f"{goal.factor:g}"
     text = f"{sign} {factor}"
+    if goal.against == "plain":
+        return _plain_goal(text, figure, goal, results)
     if goal.against != "nothing":
         text += f" × {NAMES[goal.against]}"
     return text + _verdict(figure, goal, results)
 
 
+def _plain_goal(text: str, figure: Figure, goal: Goal, results: Results) -> str:
+    ratio = _plain_ratio(figure, results)
+    verdict = "" if ratio is None else " ✓" if ratio >= goal.factor else " ✗"
+    return f"{text} × plain{verdict}"
+
+
+def _plain_ratio(figure: Figure, results: Results) -> float | None:
+    return results.plain_cpu_ratio(figure.plain, figure.key) if figure.plain else None
+
+
+def _plain_cell(figure: Figure, results: Results) -> str:
+    ratio = _plain_ratio(figure, results)
+    return _NONE if ratio is None else number(ratio)
+
+
 def _verdict(figure: Figure, goal: Goal, results: Results) -> str:
     ours = results.median(figure.key, "ours")
     other = 1.0
-    if goal.against != "nothing":
+    if goal.against == "google" or goal.against == "echo":
         measured = results.median(figure.key, goal.against)
         other = measured.value if measured else 0.0
     if ours is None or not other:

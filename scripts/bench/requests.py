@@ -9,9 +9,20 @@ PAYLOAD_BYTES = 100
 TOPIC = "projects/bench/topics/events"
 SUBSCRIPTION = "projects/bench/subscriptions/worker"
 
-_MESSAGE = wire.block(1, b"x" * PAYLOAD_BYTES) + wire.block(
-    2, wire.text(1, "kind") + wire.text(2, "event")
-)
+
+def _message(kind: str) -> bytes:
+    attribute = wire.text(1, "kind") + wire.text(2, kind)
+    return wire.block(1, b"x" * PAYLOAD_BYTES) + wire.block(2, attribute)
+
+
+_MESSAGE = _message("event")
+_OTHER_MESSAGE = _message("other")
+
+ORDERED = wire.number(10, 1)
+EXACTLY_ONCE = wire.number(16, 1)
+FILTERED = wire.text(12, 'attributes.kind = "event"')
+"""What a subscription may have besides; the filter takes half of `publish_halves`."""
+
 STREAM_ACK_DEADLINE_S = 60
 _ACK_DEADLINE_S = 600
 """The longest: no lease may run out while a slow server is measured."""
@@ -22,14 +33,24 @@ def topic(name: str = TOPIC) -> bytes:
     return wire.text(1, name)
 
 
-def subscription(name: str = SUBSCRIPTION, topic_name: str = TOPIC) -> bytes:
+def subscription(
+    name: str = SUBSCRIPTION, topic_name: str = TOPIC, property_field: bytes = b""
+) -> bytes:
     """Build a Subscription, which is what CreateSubscription takes."""
-    return wire.text(1, name) + wire.text(2, topic_name) + wire.number(5, _ACK_DEADLINE_S)
+    names = wire.text(1, name) + wire.text(2, topic_name)
+    return names + wire.number(5, _ACK_DEADLINE_S) + property_field
 
 
-def publish(count: int) -> bytes:
+def publish(count: int, ordering_key: str = "") -> bytes:
     """Build a PublishRequest of `count` messages with 100 bytes and one attribute each."""
-    return wire.text(1, TOPIC) + wire.block(2, _MESSAGE) * count
+    key = wire.text(5, ordering_key) if ordering_key else b""
+    return wire.text(1, TOPIC) + wire.block(2, _MESSAGE + key) * count
+
+
+def publish_halves(count: int) -> bytes:
+    """Build a PublishRequest of messages of which every second one passes the filter."""
+    pair = wire.block(2, _MESSAGE) + wire.block(2, _OTHER_MESSAGE)
+    return wire.text(1, TOPIC) + pair * (count // 2)
 
 
 def pull(max_messages: int) -> bytes:

@@ -47,17 +47,22 @@ class Results:
         )
 
     def cpu_ratio(self, key: str) -> float | None:
-        """Return our CPU per message divided by the other's, as the median over the rounds.
+        """Return our CPU per message divided by the other's, as the median over the rounds."""
+        return _cpu_ratio(self.samples(key, "ours"), self.samples(key, "other"))
 
-        Each round is compared with itself: its two servers ran within seconds of each other.
-        """
-        pairs = zip(self.samples(key, "ours"), self.samples(key, "other"), strict=False)
-        return _median(
-            [
-                ours.cpu_us / other.cpu_us if ours.cpu_us and other.cpu_us else None
-                for ours, other in pairs
-            ]
-        )
+    def plain_cpu_ratio(self, plain: str, key: str) -> float | None:
+        """Return our CPU per message of a plain figure divided by that of another, likewise."""
+        return _cpu_ratio(self.samples(plain, "ours"), self.samples(key, "ours"))
+
+
+def _cpu_ratio(over: list[Measurement], under: list[Measurement]) -> float | None:
+    """Compare each round with itself: its servers ran within seconds of each other."""
+    return _median(
+        [
+            first.cpu_us / second.cpu_us if first.cpu_us and second.cpu_us else None
+            for first, second in zip(over, under, strict=False)
+        ]
+    )
 
 
 def _median(values: list[float | None]) -> float | None:

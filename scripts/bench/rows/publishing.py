@@ -1,5 +1,8 @@
 """Publish, on a topic with one subscription that nobody reads."""
 
+import itertools
+from collections.abc import Sequence
+
 from scripts.bench import load, requests
 from scripts.bench.measurement import Measurement
 from scripts.bench.target import Target
@@ -22,13 +25,20 @@ async def publish_batch(target: Target, seconds: float) -> dict[str, Measurement
 
 async def publish_many(target: Target, messages: int, workers: int = BATCH_WORKERS) -> None:
     """Publish a backlog, 100 messages a call."""
-    request = requests.publish(BATCH)
+    await publish_in_turn(target, [requests.publish(BATCH)], messages // BATCH, workers)
+
+
+async def publish_in_turn(
+    target: Target, made: Sequence[bytes], times: int, workers: int = BATCH_WORKERS
+) -> None:
+    """Make so many Publish calls, going through the requests again and again."""
+    turns = itertools.cycle(made)
 
     async def publish() -> int:
-        await target.client.publish(request)
-        return BATCH
+        await target.client.publish(next(turns))
+        return 1
 
-    await load.for_times(messages // BATCH, workers, publish)
+    await load.for_times(times, workers, publish)
 
 
 async def _cold_and_warm(

@@ -11,6 +11,7 @@ BATCH = 100
 WORKERS = 4
 _WARM_UP_MESSAGES = 30_000
 _MEASURED_MESSAGES = 80_000
+BACKLOG = _WARM_UP_MESSAGES + _MEASURED_MESSAGES
 
 
 async def pull(target: Target, seconds: float) -> dict[str, Measurement]:
@@ -19,11 +20,16 @@ async def pull(target: Target, seconds: float) -> dict[str, Measurement]:
     The work is fixed and not the time, so that the backlog is as deep for every server.
     """
     await target.client.set_up()
-    await publish_many(target, _WARM_UP_MESSAGES + _MEASURED_MESSAGES)
+    await publish_many(target, BACKLOG)
+    return {"pull": await drain(target)}
+
+
+async def drain(target: Target) -> Measurement:
+    """Empty a backlog of `BACKLOG` messages; all but the first 30,000 are measured."""
     await pull_and_ack(target, _WARM_UP_MESSAGES)
     with target.meter() as meter:
         await pull_and_ack(target, _MEASURED_MESSAGES)
-    return {"pull": meter.rate(_MEASURED_MESSAGES)}
+    return meter.rate(_MEASURED_MESSAGES)
 
 
 async def pull_and_ack(target: Target, messages: int, workers: int = WORKERS) -> None:
