@@ -137,7 +137,7 @@ class Server:
             if self._front is not None:
                 await self._front.close()
             if self._grpc is not None:
-                await self._grpc.stop(None)
+                await self._grpc.stop(_GRACE_S)
         finally:
             if self._folder is not None:
                 self._folder.remove()
