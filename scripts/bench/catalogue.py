@@ -15,6 +15,7 @@ from scripts.bench.rows import (
     properties,
     publishing,
     pulling,
+    rest,
     starting,
     streaming,
 )
@@ -53,6 +54,8 @@ ROWS = (
     Row("ordered_10", properties.few_keys),
     Row("ordered_1000", properties.many_keys),
     Row("exactly_once", properties.exactly_once),
+    Row("rest_publish", rest.rest_publish),
+    Row("rest_pull", rest.rest_pull),
     Row("delivery", latency.delivery),
     Row("delivery", latency.echo_delivery, kinds=_ECHO),
     Row("one_stream", streaming.one_stream),

@@ -91,6 +91,8 @@ FIGURES = (
     Figure(
         "exactly_once", "pull + ack, exactly-once", "messages/s", is_more_better=True, plain="pull"
     ),
+    Figure("rest_publish", "REST publish, 100 a call", "messages/s", is_more_better=True),
+    Figure("rest_pull", "REST pull + ack, 100 a call", "messages/s", is_more_better=True),
     Figure(
         "delivery_p50",
         "publish → delivery on a stream, p50",

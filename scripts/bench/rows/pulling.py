@@ -26,14 +26,23 @@ async def pull(target: Target, seconds: float) -> dict[str, Measurement]:
 
 async def drain(target: Target) -> Measurement:
     """Empty a backlog of `BACKLOG` messages; all but the first 30,000 are measured."""
-    await pull_and_ack(target, _WARM_UP_MESSAGES)
+    return await drain_by(target, _exchange(target), WORKERS)
+
+
+async def drain_by(target: Target, exchange: load.Operation, workers: int) -> Measurement:
+    """Do as `drain` does, with exchanges that pull and acknowledge up to 100 messages."""
+    await _take(_WARM_UP_MESSAGES, exchange, workers)
     with target.meter() as meter:
-        await pull_and_ack(target, _MEASURED_MESSAGES)
+        await _take(_MEASURED_MESSAGES, exchange, workers)
     return meter.rate(_MEASURED_MESSAGES)
 
 
 async def pull_and_ack(target: Target, messages: int, workers: int = WORKERS) -> None:
     """Pull and acknowledge so many messages of a backlog that holds them, 100 a call."""
+    await _take(messages, _exchange(target), workers)
+
+
+def _exchange(target: Target) -> load.Operation:
     request = requests.pull(BATCH)
 
     async def exchange() -> int:
@@ -41,6 +50,10 @@ async def pull_and_ack(target: Target, messages: int, workers: int = WORKERS) ->
         await target.client.acknowledge(requests.acknowledge(ack_ids))
         return len(ack_ids)
 
+    return exchange
+
+
+async def _take(messages: int, exchange: load.Operation, workers: int) -> None:
     rest = messages
     while rest > 0:
         # A server may return fewer than asked. Never more calls than full ones would take: a pull
