@@ -86,6 +86,15 @@ class Unavailable(PubsubError):
     code = Code.UNAVAILABLE
 
 
+def _info(reason: str, metadata: Mapping[str, str]) -> Any:
+    """The detail that tells programs what is wrong."""
+    detail = Any()
+    info = ErrorInfo(reason=reason, domain="pubsub.googleapis.com", metadata=metadata)
+    # In one order: the same call has the same outcome, byte for byte.
+    detail.Pack(info, deterministic=True)
+    return detail
+
+
 # --- names and existence -------------------------------------------------------------------------
 
 
@@ -202,23 +211,11 @@ def bad_page_token(token: str) -> InvalidArgument:
 
 def bad_filter(line: int, column: int, token: str) -> InvalidArgument:
     """ERR-18: where the offending token begins, counted from 1 (FLT-03)."""
-    info = ErrorInfo(
-        reason="FILTER_EXPRESSION_FAILED_TO_PARSE",
-        domain="pubsub.googleapis.com",
-        metadata={
-            "line": str(line),
-            "column": str(column),
-            "token": token,
-            "message": "syntax error",
-        },
-    )
-    detail = Any()
-    # In one order: the same call has the same outcome, byte for byte.
-    detail.Pack(info, deterministic=True)
+    where = {"line": str(line), "column": str(column), "token": token}
     return InvalidArgument(
         f"Invalid filter expression: failed to parse (syntax error at line {line}, column "
         f"{column}, token '{token}').",
-        [detail],
+        [_info("FILTER_EXPRESSION_FAILED_TO_PARSE", where | {"message": "syntax error"})],
     )
 
 
@@ -372,15 +369,10 @@ def short_lived_snapshot() -> FailedPrecondition:
 
 def exactly_once_failure(codes: Mapping[str, str]) -> InvalidArgument:
     """ERR-17: `codes` says of each failing ack id what is wrong with it (EOD-02, EOD-03)."""
-    info = ErrorInfo(
-        reason="EXACTLY_ONCE_ACKID_FAILURE", domain="pubsub.googleapis.com", metadata=codes
-    )
-    detail = Any()
-    detail.Pack(info, deterministic=True)
     return InvalidArgument(
         "Some acknowledgement ids in the request were invalid. This could be because the "
         "acknowledgement ids have expired or the acknowledgement ids were malformed.",
-        [detail],
+        [_info("EXACTLY_ONCE_ACKID_FAILURE", codes)],
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from emulator.engine import errors
-
-Resource = TypeVar("Resource", bound=Message)
+from emulator.engine.copying import Resource, copied
 
 
 class Maskable(NamedTuple):
@@ -28,8 +27,7 @@ def updated(
 
     A field that `given` does not set is reset (UPD-02). Raises ERR-25, ERR-26 and ERR-27.
     """
-    result = type(current)()
-    result.CopyFrom(current)
+    result = copied(current)
     paths = list(paths)
     if not paths:
         raise errors.empty_mask(maskable.kind)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from emulator.api import pubsub
 from emulator.engine import durations, errors, labels, limits, names, snapshot
+from emulator.engine.copying import copied
 from emulator.engine.durations import SECOND_US
 from emulator.engine.message_log import Message
 from emulator.engine.outcome import Outcome
@@ -22,7 +23,7 @@ class Snapshots:
         """Capture a subscription's state; without a name it gets one (SNP-01, NAM-19)."""
         world = self._world
         project = names.check(given.subscription, names.SUBSCRIPTIONS)
-        name = given.name or self._new_name(project)
+        name = given.name or world.free_name(names.SNAPSHOTS, project, world.snapshots_made)
         owner = world.project(names.check(name, names.SNAPSHOTS))
         if name in world.snapshots:
             raise errors.already_exists(name)
@@ -42,30 +43,19 @@ class Snapshots:
         world.snapshots[name] = made
         world.snapshots_made += 1
         owner.alarms.set(made, expire_us)
-        return Outcome(_copy(resource))
-
-    def _new_name(self, project: str) -> str:
-        number = self._world.snapshots_made
-        while True:
-            number += 1
-            name = f"projects/{project}/snapshots/snapshot-{number}"
-            if name not in self._world.snapshots:
-                return name
+        return Outcome(copied(resource))
 
     def _check_quotas(self, project: str, source: Subscription) -> None:
+        limit = limits.SNAPSHOTS_PER_PROJECT
+        self._world.check_project_quota(names.SNAPSHOTS, project, limit)
         snapshots = self._world.snapshots
-        if len(snapshots) < limits.SNAPSHOTS_PER_PROJECT:
-            return
-        limit, prefix = limits.SNAPSHOTS_PER_PROJECT, f"projects/{project}/"
-        errors.check_quota(
-            "snapshots-per-project", sum(name.startswith(prefix) for name in snapshots), limit
-        )
-        of_topic = sum(snapshot.log is source.log for snapshot in snapshots.values())
-        errors.check_quota("snapshots-per-topic", of_topic, limits.SNAPSHOTS_PER_TOPIC)
+        if len(snapshots) >= limits.SNAPSHOTS_PER_TOPIC:  # only then can one topic have that many
+            of_topic = sum(snapshot.log is source.log for snapshot in snapshots.values())
+            errors.check_quota("snapshots-per-topic", of_topic, limits.SNAPSHOTS_PER_TOPIC)
 
     def get(self, name: str, *, now: int) -> Outcome[pubsub.Snapshot]:
         """Return a snapshot."""
-        return Outcome(_copy(self._world.snapshot(name).resource))
+        return Outcome(copied(self._world.snapshot(name).resource))
 
     def update(
         self, given: pubsub.Snapshot, paths: Sequence[str], *, now: int
@@ -73,7 +63,7 @@ class Snapshots:
         """Change the labels (UPD-07)."""
         found = self._world.snapshot(given.name)
         found.resource = snapshot.updated(found.resource, given, paths)
-        return Outcome(_copy(found.resource))
+        return Outcome(copied(found.resource))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a snapshot and what only it holds (SNP-06)."""
@@ -84,13 +74,9 @@ class Snapshots:
         self, project: str, page_size: int, page_token: str, *, now: int
     ) -> Outcome[tuple[list[pubsub.Snapshot], str]]:
         """Return a page of `projects/{project}`'s snapshots and the next token (LST-07)."""
-        self._world.check_allowed(names.check_project(project))
-        prefix = f"{project}/snapshots/"
+        found, token = self._world.page_of(names.SNAPSHOTS, project, page_size, page_token)
         snapshots = self._world.snapshots
-        found, token = self._world.pager.page(
-            (name for name in snapshots if name.startswith(prefix)), prefix, page_size, page_token
-        )
-        return Outcome(([_copy(snapshots[name].resource) for name in found], token))
+        return Outcome(([copied(snapshots[name].resource) for name in found], token))
 
     def list_of_topic(
         self, name: str, page_size: int, page_token: str, *, now: int
@@ -119,9 +105,3 @@ def _expire_us(oldest_us: int | None, now: int) -> int:
     if life_us < limits.SNAPSHOT_LIFE_MIN_S * SECOND_US:
         raise errors.short_lived_snapshot()
     return now + life_us
-
-
-def _copy(resource: pubsub.Snapshot) -> pubsub.Snapshot:
-    copy = pubsub.Snapshot()
-    copy.CopyFrom(resource)
-    return copy

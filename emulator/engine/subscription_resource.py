@@ -15,6 +15,7 @@ from emulator.engine import (
     limits,
     wellformed,
 )
+from emulator.engine.copying import copied
 
 _EXPORTS = ("bigquery_config", "bigtable_config", "cloud_storage_config")
 _OUTPUT_ONLY = (
@@ -57,8 +58,7 @@ def complete(given: pubsub.Subscription) -> pubsub.Subscription:
 
     Raises INVALID_ARGUMENT for values that a subscription cannot have.
     """
-    resource = pubsub.Subscription()
-    resource.CopyFrom(given)
+    resource = copied(given)
     resource.ClearField("tags")  # TAG-01: input only
     for field in _OUTPUT_ONLY:
         resource.ClearField(field)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from emulator.api import pubsub
 from emulator.engine import dead_letter, errors, limits, names, subscription, subscription_resource
 from emulator.engine.ack_ids import AckIdMint
+from emulator.engine.copying import copied
 from emulator.engine.dead_letter import Forwarder
 from emulator.engine.filters import compile_filter
 from emulator.engine.inactivity import Inactivity
@@ -23,7 +24,7 @@ class Subscriptions:
         """Create a subscription and return it; one without a name gets one (NAM-19)."""
         world = self._world
         topic_project = names.check(given.topic, names.TOPICS)
-        name = given.name or self._new_name(topic_project)
+        name = given.name or world.free_name(names.SUBSCRIPTIONS, topic_project, world.generation)
         project = world.project(names.check(name, names.SUBSCRIPTIONS))
         if name in world.subscriptions:
             raise errors.already_exists(name)  # SUB-02: before the topic is looked for
@@ -44,31 +45,20 @@ class Subscriptions:
         world.subscriptions[name] = made
         topic.attach(made)
         made.schedule()
-        return Outcome(_copy(resource))
-
-    def _new_name(self, project: str) -> str:
-        number = self._world.generation
-        while True:
-            number += 1
-            name = f"projects/{project}/subscriptions/subscription-{number}"
-            if name not in self._world.subscriptions:
-                return name
+        return Outcome(copied(resource))
 
     def _check_quotas(self, project: str, topic: Topic) -> None:
         errors.check_quota(
             "subscriptions-per-topic", len(topic.subscriptions), limits.SUBSCRIPTIONS_PER_TOPIC
         )
-        if len(self._world.subscriptions) >= limits.SUBSCRIPTIONS_PER_PROJECT:
-            prefix = f"projects/{project}/"
-            count = sum(name.startswith(prefix) for name in self._world.subscriptions)
-            limit = limits.SUBSCRIPTIONS_PER_PROJECT
-            errors.check_quota("subscriptions-per-project", count, limit)
+        limit = limits.SUBSCRIPTIONS_PER_PROJECT
+        self._world.check_project_quota(names.SUBSCRIPTIONS, project, limit)
 
     def get(self, name: str, *, now: int) -> Outcome[pubsub.Subscription]:
         """Return a subscription; to look at it is to use it (SUB-22)."""
         found = self._world.subscription(name)
         found.last_active_us = now
-        return Outcome(_copy(found.resource))
+        return Outcome(copied(found.resource))
 
     def update(
         self, given: pubsub.Subscription, paths: Sequence[str], *, now: int
@@ -89,7 +79,7 @@ class Subscriptions:
             found.alarms.set(found.inactivity, found.inactivity.next_us)
         if was_pull and not found.is_pull:
             effects.append(Ended(found.name, errors.unsupported_subscription_type()))  # STR-13
-        return Outcome(_copy(found.resource), tuple(effects))
+        return Outcome(copied(found.resource), tuple(effects))
 
     def detach(self, name: str, *, now: int) -> Outcome[None]:
         """Cut a subscription off from its topic for good; its backlog is gone (SUB-21)."""
@@ -117,19 +107,6 @@ class Subscriptions:
         self, project: str, page_size: int, page_token: str, *, now: int
     ) -> Outcome[tuple[list[pubsub.Subscription], str]]:
         """Return a page of `projects/{project}`'s subscriptions and the next token (LST-07)."""
-        self._world.check_allowed(names.check_project(project))
-        prefix = f"{project}/subscriptions/"
-        found, token = self._world.pager.page(
-            (name for name in self._world.subscriptions if name.startswith(prefix)),
-            prefix,
-            page_size,
-            page_token,
-        )
+        found, token = self._world.page_of(names.SUBSCRIPTIONS, project, page_size, page_token)
         subscriptions = self._world.subscriptions
-        return Outcome(([_copy(subscriptions[name].resource) for name in found], token))
-
-
-def _copy(resource: pubsub.Subscription) -> pubsub.Subscription:
-    copy = pubsub.Subscription()
-    copy.CopyFrom(resource)
-    return copy
+        return Outcome(([copied(subscriptions[name].resource) for name in found], token))

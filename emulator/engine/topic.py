@@ -10,6 +10,7 @@ from emulator.api import pubsub
 from emulator.engine import durations, errors, field_masks, labels, wellformed
 from emulator.engine.alarms import Alarms
 from emulator.engine.backlog import Backlog
+from emulator.engine.copying import copied
 from emulator.engine.message_log import MessageLog
 from emulator.engine.outcome import Available, Effect
 from emulator.engine.project import Project
@@ -133,8 +134,7 @@ class Topic:
 def complete(given: pubsub.Topic) -> pubsub.Topic:
     """Return the resource that creating `given` makes; raise INVALID_ARGUMENT for bad values."""
     check(given)
-    resource = pubsub.Topic()
-    resource.CopyFrom(given)
+    resource = copied(given)
     resource.ClearField("tags")  # TAG-01: input only
     resource.ClearField("satisfies_pzs")  # TOP-08: output only
     _fill_in(resource)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from emulator.api import pubsub
 from emulator.engine import dead_letter, errors, limits, names, topic
+from emulator.engine.copying import copied
 from emulator.engine.outcome import Effect, Outcome
 from emulator.engine.world import World
 
@@ -22,18 +23,15 @@ class Topics:
         if given.name in world.topics:
             raise errors.already_exists(given.name)
         resource = topic.complete(given)
-        prefix = f"projects/{project.id}/"
-        if len(world.topics) >= limits.TOPICS_PER_PROJECT:
-            count = sum(name.startswith(prefix) for name in world.topics)
-            errors.check_quota("topics-per-project", count, limits.TOPICS_PER_PROJECT)
+        world.check_project_quota(names.TOPICS, project.id, limits.TOPICS_PER_PROJECT)
         made = topic.Topic(resource)
         made.apply(project, now)
         world.topics[given.name] = made
-        return Outcome(_copy(resource))
+        return Outcome(copied(resource))
 
     def get(self, name: str, *, now: int) -> Outcome[pubsub.Topic]:
         """Return a topic."""
-        return Outcome(_copy(self._world.topic(name).resource))
+        return Outcome(copied(self._world.topic(name).resource))
 
     def update(
         self, given: pubsub.Topic, paths: Sequence[str], *, now: int
@@ -43,7 +41,7 @@ class Topics:
         found.resource = topic.updated(found.resource, given, paths)
         project = self._world.project(names.project_of(given.name))
         effects = found.apply(project, now)
-        return Outcome(_copy(found.resource), tuple(effects))
+        return Outcome(copied(found.resource), tuple(effects))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a topic; its subscriptions stay, with their backlogs (TOP-11)."""
@@ -67,15 +65,8 @@ class Topics:
         self, project: str, page_size: int, page_token: str, *, now: int
     ) -> Outcome[tuple[list[pubsub.Topic], str]]:
         """Return a page of `projects/{project}`'s topics and the next token (LST-07)."""
-        self._world.check_allowed(names.check_project(project))
-        prefix = f"{project}/topics/"
-        found, token = self._world.pager.page(
-            (name for name in self._world.topics if name.startswith(prefix)),
-            prefix,
-            page_size,
-            page_token,
-        )
-        return Outcome(([_copy(self._world.topics[name].resource) for name in found], token))
+        found, token = self._world.page_of(names.TOPICS, project, page_size, page_token)
+        return Outcome(([copied(self._world.topics[name].resource) for name in found], token))
 
     def list_subscriptions(
         self, name: str, page_size: int, page_token: str, *, now: int
@@ -84,9 +75,3 @@ class Topics:
         attached = self._world.topic(name).subscriptions
         scope = f"{name}/subscriptions"
         return Outcome(self._world.pager.page(attached, scope, page_size, page_token))
-
-
-def _copy(resource: pubsub.Topic) -> pubsub.Topic:
-    copy = pubsub.Topic()
-    copy.CopyFrom(resource)
-    return copy

@@ -79,6 +79,35 @@ class World:
             raise errors.not_found(name)
         return snapshot
 
+    def page_of(
+        self, collection: str, project: str, page_size: int, page_token: str
+    ) -> tuple[list[str], str]:
+        """A page of the names that `projects/{project}` has in a collection, and the next token.
+
+        Raises ERR-01, ERR-05, ERR-28 and ERR-29 (LST-07).
+        """
+        self.check_allowed(names.check_project(project))
+        prefix = f"{project}/{collection}/"
+        found = (name for name in self.collections[collection] if name.startswith(prefix))
+        return self.pager.page(found, prefix, page_size, page_token)
+
+    def check_project_quota(self, collection: str, project_id: str, maximum: int) -> None:
+        """Raise RESOURCE_EXHAUSTED when a project has `maximum` in a collection (QUO-01)."""
+        taken = self.collections[collection]
+        if len(taken) >= maximum:  # only then can one project have that many
+            prefix = f"projects/{project_id}/"
+            count = sum(name.startswith(prefix) for name in taken)
+            errors.check_quota(f"{collection}-per-project", count, maximum)
+
+    def free_name(self, collection: str, project_id: str, made: int) -> str:
+        """A name for a new resource without one, when `made` of its kind were made (NAM-19)."""
+        taken = self.collections[collection]
+        while True:
+            made += 1
+            name = f"projects/{project_id}/{collection}/{collection[:-1]}-{made}"
+            if name not in taken:
+                return name
+
     def check_subscription_name(self, name: str) -> None:
         """Raise ERR-01 for a name that no subscription can have."""
         if name not in self.subscriptions:
