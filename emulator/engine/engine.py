@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine import errors, limits, names, publishing
-from emulator.engine.delivery import Delivery
-from emulator.engine.errors import PubsubError
-from emulator.engine.outcome import Effect, Ended, Fired, Forward, Outcome, once
-from emulator.engine.policies import Policies
-from emulator.engine.seeking import Seeking
-from emulator.engine.snapshots import Snapshots
-from emulator.engine.streams import Streams
-from emulator.engine.subscription import Subscription
-from emulator.engine.subscriptions import Subscriptions
-from emulator.engine.topic import Topic
-from emulator.engine.topics import Topics
-from emulator.engine.world import World
+from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.outcome import Effect, Ended, Fired, Forward, Outcome, once
+from emulator.engine.log import publishing
+from emulator.engine.operations.iam_policies import Policies
+from emulator.engine.operations.seeking import Seeking
+from emulator.engine.operations.snapshots import Snapshots
+from emulator.engine.operations.streams import Streams
+from emulator.engine.operations.subscriptions import Subscriptions
+from emulator.engine.operations.topics import Topics
+from emulator.engine.resources.subscription import Subscription
+from emulator.engine.resources.topic import Topic
+from emulator.engine.resources.world import World
+from emulator.engine.values import errors, limits, names
+from emulator.engine.values.errors import PubsubError
 
 #: How many deliveries, or freed messages, one `tick` handles before it lets others have their turn.
 TICK_BUDGET = 2_000

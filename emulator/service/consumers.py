@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 
-from emulator.engine.delivery import Delivery
+from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.engine import Engine
-from emulator.engine.errors import PubsubError
+from emulator.engine.values.errors import PubsubError
 
 
 class Consumer(ABC):

@@ -5,12 +5,20 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, TypeVar
 
-from emulator.engine import errors
-from emulator.engine.delivery import Delivery
+from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.outcome import (
+    Available,
+    Effect,
+    Ended,
+    Fired,
+    Forward,
+    Outcome,
+    Room,
+)
 from emulator.engine.engine import Engine
-from emulator.engine.holder import Holder
-from emulator.engine.names import project_of
-from emulator.engine.outcome import Available, Effect, Ended, Fired, Forward, Outcome, Room
+from emulator.engine.values import errors
+from emulator.engine.values.names import project_of
 from emulator.service.clock import Clock
 from emulator.service.consumers import Consumers
 from emulator.service.timers import Timers

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from emulator.engine.errors import Unimplemented
+from emulator.engine.values.errors import Unimplemented
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.engine.delivery import Delivery
+from emulator.engine.delivery.delivery import Delivery
 from emulator.service.consumers import Consumer
 from emulator.service.core import Core
 

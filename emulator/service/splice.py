@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from emulator.api import pubsub
-from emulator.engine.delivery import Delivery
+from emulator.engine.delivery.delivery import Delivery
 
 _RECEIVED_MESSAGES = b"\x0a"  # PullResponse.received_messages
 _ACK_ID = b"\x0a"  # ReceivedMessage.ack_id

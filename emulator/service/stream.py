@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from emulator.api import pubsub
-from emulator.engine import errors
-from emulator.engine.delivery import Delivery
-from emulator.engine.errors import PubsubError
-from emulator.engine.limits import PULL_MESSAGES
+from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.values import errors
+from emulator.engine.values.errors import PubsubError
+from emulator.engine.values.limits import PULL_MESSAGES
 from emulator.service.consumers import Consumer
 from emulator.service.core import Core
 from emulator.service.splice import streaming_pull_response

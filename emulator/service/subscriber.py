@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from emulator.api import pubsub
 from emulator.api.wkt import Empty
-from emulator.engine.delivery import Delivery
-from emulator.engine.errors import PubsubError
+from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.values.errors import PubsubError
 from emulator.service import features
 from emulator.service.call import Call
 from emulator.service.core import Core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.engine.outcome import Fired
+from emulator.engine.delivery.outcome import Fired
 from emulator.service.core import Core
 
 #: Turns of the loop that streams get to send what a turned clock brought them.

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 
 Request = TypeVar("Request", bound=Message)
 

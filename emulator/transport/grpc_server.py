@@ -11,7 +11,7 @@ from typing import Any, cast
 import grpc
 import grpc.aio
 
-from emulator.engine.errors import Internal, PubsubError
+from emulator.engine.values.errors import Internal, PubsubError
 from emulator.service.rpcs import RPCS, SERVICES, Rpc
 from emulator.service.service import Handler, Service
 from emulator.service.stream import Stream

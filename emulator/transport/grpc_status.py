@@ -7,7 +7,7 @@ from functools import cache
 import grpc
 
 from emulator.api.rpc import Status
-from emulator.engine.errors import Code, PubsubError
+from emulator.engine.values.errors import Code, PubsubError
 
 _BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from emulator.engine.errors import Code, PubsubError
+from emulator.engine.values.errors import Code, PubsubError
 from emulator.transport.rest import json_output
 
 #: RST-51.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from emulator.engine.errors import Internal, NotFound
+from emulator.engine.values.errors import Internal, NotFound
 from emulator.service.service import Handler as RpcHandler
 from emulator.transport.http_answers import error_response
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from emulator.api import pubsub
 from emulator.api.wkt import Duration
-from emulator.engine import durations
+from emulator.engine.values import durations
 from tests.engine.story import SUBSCRIPTION, TOPIC, Command, Story, full_name, message_of
 from tests.property.invariants import backlog_of, check_engine
 

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
-from emulator.engine.delivery import Delivery
+from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.outcome import Forward, Outcome
 from emulator.engine.engine import Engine
-from emulator.engine.errors import PubsubError
-from emulator.engine.holder import Holder
-from emulator.engine.limits import RETENTION_DEFAULT_S
-from emulator.engine.outcome import Forward, Outcome
+from emulator.engine.values.errors import PubsubError
+from emulator.engine.values.limits import RETENTION_DEFAULT_S
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.engine.ack_ids import AckIdMint
-from emulator.engine.limits import ACK_REQUEST_BYTES
+from emulator.engine.delivery.ack_ids import AckIdMint
+from emulator.engine.values.limits import ACK_REQUEST_BYTES
 from tests.engine.story import (
     SUBSCRIPTION,
     Command,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.engine.alarms import Alarms, Thing
-from emulator.engine.outcome import Effect
+from emulator.engine.delivery.outcome import Effect
+from emulator.engine.resources.alarms import Alarms, Thing
 
 
 class Bell(Thing):

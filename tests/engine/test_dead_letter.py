@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.api import iam, pubsub
-from emulator.engine.outcome import Available, Forward
+from emulator.engine.delivery.outcome import Available, Forward
 from tests.engine.story import (
     RETENTION_US,
     SECOND_US,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.engine.outcome import Ended
+from emulator.engine.delivery.outcome import Ended
 from tests.engine.story import (
     SUBSCRIPTION,
     Refusal,

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.api.wkt import Duration
-from emulator.engine import durations
+from emulator.engine.values import durations
 from tests.spec import spec
 
 

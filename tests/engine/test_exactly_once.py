@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from emulator.api.rpc import ErrorInfo
-from emulator.engine import exactly_once as exactly_once_module
+from emulator.engine.delivery import exactly_once as exactly_once_module
 from tests.engine.story import (
     SECOND_US,
     SUBSCRIPTION,

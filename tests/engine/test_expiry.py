@@ -6,8 +6,8 @@ import pytest
 
 from emulator.api import pubsub
 from emulator.api.wkt import Duration
-from emulator.engine import errors
-from emulator.engine.outcome import Ended, Fired
+from emulator.engine.delivery.outcome import Ended, Fired
+from emulator.engine.values import errors
 from tests.engine.replay_story import (
     DAY_S,
     HOUR_S,

@@ -8,8 +8,8 @@ import pytest
 
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
-from emulator.engine.errors import PubsubError
 from emulator.engine.filters import compile_filter
+from emulator.engine.values.errors import PubsubError
 from tests.engine.story import invalid, refusal_of
 from tests.spec import spec
 

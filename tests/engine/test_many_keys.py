@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine.durations import SECOND_US
-from emulator.engine.limits import PULL_MESSAGES
-from emulator.engine.ordering import OrderedBacklog
+from emulator.engine.delivery.ordering import OrderedBacklog
+from emulator.engine.values.durations import SECOND_US
+from emulator.engine.values.limits import PULL_MESSAGES
 from tests.engine.story import SUBSCRIPTION, TOPIC, Story, unsubscribe
 from tests.property.invariants import backlog_of, check_engine, heap_of
 from tests.spec import spec

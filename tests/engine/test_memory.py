@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.engine.limits import PULL_MESSAGES
-from emulator.engine.message_log import Message, MessageLog
+from emulator.engine.log.message_log import Message, MessageLog
+from emulator.engine.values.limits import PULL_MESSAGES
 from tests.engine.story import (
     SECOND_US,
     SUBSCRIPTION,

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine import names
 from emulator.engine.engine import Engine
+from emulator.engine.values import names
 from tests.engine.story import (
     SUBSCRIPTION,
     TOPIC,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulator.api import pubsub
-from emulator.engine.limits import PUBLISH_REQUEST_BYTES, PULL_MESSAGES, RESPONSE_BYTES
+from emulator.engine.values.limits import PUBLISH_REQUEST_BYTES, PULL_MESSAGES, RESPONSE_BYTES
 from tests.engine.story import (
     SECOND_US,
     SUBSCRIPTION,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from emulator.engine.limits import RESPONSE_BYTES
-from emulator.engine.outcome import Available, Room
+from emulator.engine.delivery.outcome import Available, Room
+from emulator.engine.values.limits import RESPONSE_BYTES
 from tests.engine.story import (
     RETENTION_US,
     SUBSCRIPTION,

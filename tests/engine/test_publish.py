@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from emulator.api import pubsub
+from emulator.engine.delivery.outcome import Available, Effect, Fired, Outcome
 from emulator.engine.engine import Engine
-from emulator.engine.message_ids import message_id
-from emulator.engine.outcome import Available, Effect, Fired, Outcome
+from emulator.engine.log.message_ids import message_id
 from tests.engine.story import (
     SECOND_US,
     SUBSCRIPTION,

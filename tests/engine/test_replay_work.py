@@ -8,8 +8,8 @@ from typing import Any, SupportsIndex
 import pytest
 
 from emulator.engine.engine import Engine
-from emulator.engine.message_log import Message, MessageLog
-from emulator.engine.retention import SubscriptionRetention
+from emulator.engine.log.message_log import Message, MessageLog
+from emulator.engine.resources.retention import SubscriptionRetention
 from tests.engine.replay_story import (
     DAY_S,
     HOUR_S,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine.outcome import Fired
+from emulator.engine.delivery.outcome import Fired
 from tests.engine.replay_story import (
     DAY_S,
     HOUR_S,

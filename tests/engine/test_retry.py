@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.engine.delivery_rules import Backoff
+from emulator.engine.delivery.delivery_rules import Backoff
 from tests.engine.story import (
     RETENTION_US,
     SECOND_US,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine.errors import PubsubError
-from emulator.engine.outcome import Available, Room
+from emulator.engine.delivery.outcome import Available, Room
+from emulator.engine.values.errors import PubsubError
 from tests.engine.replay_story import (
     HOUR_S,
     KINDS,

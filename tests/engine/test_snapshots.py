@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine import limits
-from emulator.engine.outcome import Fired
+from emulator.engine.delivery.outcome import Fired
+from emulator.engine.values import limits
 from tests.engine.replay_story import (
     DAY_S,
     HOUR_S,

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.api import pubsub
 from emulator.api.wkt import Duration
-from emulator.engine.outcome import Ended
+from emulator.engine.delivery.outcome import Ended
 from tests.engine.story import (
     SUBSCRIPTION,
     TOPIC,

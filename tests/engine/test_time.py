@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from emulator.api import pubsub
+from emulator.engine.delivery.outcome import Available, Fired
 from emulator.engine.engine import TICK_BUDGET
-from emulator.engine.outcome import Available, Fired
 from tests.engine.story import (
     RETENTION_US,
     SECOND_US,

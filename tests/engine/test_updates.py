@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
+from emulator.engine.delivery.outcome import Ended
 from emulator.engine.engine import Engine
-from emulator.engine.outcome import Ended
 from tests.engine.story import (
     SUBSCRIPTION,
     TOPIC,

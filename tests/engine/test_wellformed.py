@@ -8,8 +8,8 @@ import pytest
 
 from emulator.api import pubsub
 from emulator.api.wkt import Duration, Struct, Timestamp
-from emulator.engine import wellformed
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values import wellformed
+from emulator.engine.values.errors import InvalidArgument
 
 
 def retention(seconds: int, nanos: int) -> pubsub.Subscription:

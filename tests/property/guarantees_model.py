@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from emulator.api import pubsub
-from emulator.engine.durations import to_timestamp
-from emulator.engine.message_ids import message_id
+from emulator.engine.log.message_ids import message_id
+from emulator.engine.values.durations import to_timestamp
 
 SECOND_US = 1_000_000
 INVALID = "PERMANENT_FAILURE_INVALID_ACK_ID"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from emulator.engine import backlog as backlog_module
-from emulator.engine import deadline_heap as heap_module
-from emulator.engine import ordering as ordering_module
-from emulator.engine.backlog import Backlog
-from emulator.engine.deadline_heap import DeadlineHeap
-from emulator.engine.delivery import (
+from emulator.engine.delivery import backlog as backlog_module
+from emulator.engine.delivery import deadline_heap as heap_module
+from emulator.engine.delivery import ordering as ordering_module
+from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.deadline_heap import DeadlineHeap
+from emulator.engine.delivery.delivery import (
     ACKED,
     AVAILABLE,
     DEAD_LETTERED,
@@ -18,11 +18,11 @@ from emulator.engine.delivery import (
     LEASED,
     Delivery,
 )
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.ordering import Lane, OrderedBacklog
+from emulator.engine.delivery.sources import ReplaySource, Source
 from emulator.engine.engine import Engine
-from emulator.engine.holder import Holder
-from emulator.engine.message_log import Message, MessageLog
-from emulator.engine.ordering import Lane, OrderedBacklog
-from emulator.engine.sources import ReplaySource, Source
+from emulator.engine.log.message_log import Message, MessageLog
 
 
 def backlog_of(engine: Engine, subscription: str) -> Backlog:

@@ -18,15 +18,15 @@ from hypothesis.stateful import (
 )
 
 from emulator.api import pubsub
-from emulator.engine import backlog as backlog_module
-from emulator.engine import deadline_heap as heap_module
-from emulator.engine.delivery import AVAILABLE, Delivery
+from emulator.engine.delivery import backlog as backlog_module
+from emulator.engine.delivery import deadline_heap as heap_module
+from emulator.engine.delivery.delivery import AVAILABLE, Delivery
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.outcome import Room
 from emulator.engine.engine import Engine
-from emulator.engine.errors import PubsubError
-from emulator.engine.holder import Holder
-from emulator.engine.limits import RETENTION_DEFAULT_S
-from emulator.engine.message_log import MessageLog
-from emulator.engine.outcome import Room
+from emulator.engine.log.message_log import MessageLog
+from emulator.engine.values.errors import PubsubError
+from emulator.engine.values.limits import RETENTION_DEFAULT_S
 from tests.property.invariants import backlog_of, check_engine, check_window
 from tests.property.model import SECOND_US, Model, ModelSubscription
 from tests.spec import spec

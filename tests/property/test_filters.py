@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emulator.api.rpc import ErrorInfo
-from emulator.engine.errors import InvalidArgument
 from emulator.engine.filters import compile_filter, parser
 from emulator.engine.filters.expression import And, Equals, Expression, Has, HasPrefix, Not, Or
-from emulator.engine.limits import FILTER_BYTES
+from emulator.engine.values.errors import InvalidArgument
+from emulator.engine.values.limits import FILTER_BYTES
 from tests.spec import spec
 
 T = TypeVar("T")

@@ -21,17 +21,17 @@ from hypothesis.stateful import (
 
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
-from emulator.engine import backlog as backlog_module
-from emulator.engine import deadline_heap as heap_module
-from emulator.engine import ordering as ordering_module
-from emulator.engine.backlog import Backlog
-from emulator.engine.delivery import Delivery, DeliveryState
+from emulator.engine.delivery import backlog as backlog_module
+from emulator.engine.delivery import deadline_heap as heap_module
+from emulator.engine.delivery import ordering as ordering_module
+from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.delivery import Delivery, DeliveryState
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.outcome import Forward, Outcome, Room
 from emulator.engine.engine import Engine
-from emulator.engine.errors import PubsubError
-from emulator.engine.holder import Holder
-from emulator.engine.message_log import MessageLog
-from emulator.engine.names import project_of
-from emulator.engine.outcome import Forward, Outcome, Room
+from emulator.engine.log.message_log import MessageLog
+from emulator.engine.values.errors import PubsubError
+from emulator.engine.values.names import project_of
 from tests.property import guarantees_model as model_module
 from tests.property.guarantees_model import (
     DELAYED,

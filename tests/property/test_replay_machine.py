@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from emulator.api import pubsub
-from emulator.engine import alarms as alarms_module
-from emulator.engine import backlog as backlog_module
-from emulator.engine import durations
-from emulator.engine import seeking as seeking_module
-from emulator.engine.delivery import Delivery
+from emulator.engine.delivery import backlog as backlog_module
+from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.engine import Engine
-from emulator.engine.errors import PubsubError
-from emulator.engine.message_log import MessageLog
-from emulator.engine.subscription import Subscription
+from emulator.engine.log.message_log import MessageLog
+from emulator.engine.operations import seeking as seeking_module
+from emulator.engine.resources import alarms as alarms_module
+from emulator.engine.resources.subscription import Subscription
+from emulator.engine.values import durations
+from emulator.engine.values.errors import PubsubError
 from tests.property.invariants import check_engine, unacked_positions
 from tests.property.replay_model import SECOND_US, ModelReplay, ModelSnapshot, ModelTopic
 from tests.property.test_engine_machine import plain

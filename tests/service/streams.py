@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from emulator.api import pubsub
-from emulator.engine.durations import SECOND_US
+from emulator.engine.values.durations import SECOND_US
 from tests.inside import Inside
 from tests.wire import HANG_LIMIT_S, LONG_LEASE_S, Wire
 

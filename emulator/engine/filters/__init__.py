@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulator.engine import errors, limits
 from emulator.engine.filters import lexer, parser, predicate
 from emulator.engine.filters.predicate import Predicate
+from emulator.engine.values import errors, limits
 
 
 @dataclass(frozen=True, slots=True)

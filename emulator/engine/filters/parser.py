@@ -11,10 +11,10 @@ have room for 122 pairs, far from Python's limit.
 
 from __future__ import annotations
 
-from emulator.engine import errors
-from emulator.engine.errors import InvalidArgument
 from emulator.engine.filters.expression import And, Equals, Expression, Has, HasPrefix, Not, Or
 from emulator.engine.filters.lexer import Kind, tokens, unquoted
+from emulator.engine.values import errors
+from emulator.engine.values.errors import InvalidArgument
 
 _END = ""
 

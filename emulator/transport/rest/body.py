@@ -9,8 +9,8 @@ from collections.abc import Callable
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from emulator.engine import errors
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values import errors
+from emulator.engine.values.errors import InvalidArgument
 
 BODY_BYTES = 10_485_760  # PUB-22
 

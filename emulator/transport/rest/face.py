@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 from google.protobuf.message import Message
 
-from emulator.engine.errors import Internal, NotFound, PubsubError
+from emulator.engine.values.errors import Internal, NotFound, PubsubError
 from emulator.service import features
 from emulator.service.features import Feature
 from emulator.service.rpcs import Rpc

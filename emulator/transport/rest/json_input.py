@@ -9,7 +9,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from emulator.api.pool import POOL
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 from emulator.transport.rest.violations import refusal
 
 _SNIPPET_CHARACTERS = 30

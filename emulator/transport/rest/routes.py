@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from emulator.engine.errors import NotFound
+from emulator.engine.values.errors import NotFound
 from emulator.transport.rest.bindings import Binding
 from emulator.transport.rest.template import Path, parse_path
 

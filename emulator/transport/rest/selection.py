@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 from emulator.transport.rest.json_fields import Descriptor, fields_of
 from emulator.transport.rest.violations import refusal
 

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from emulator.api import rpc, wkt
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 
 #: More than this nobody reads, and a body of ten megabytes could cause millions.
 _MOST = 50

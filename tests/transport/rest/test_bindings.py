@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.engine.errors import NotFound
+from emulator.engine.values.errors import NotFound
 from emulator.service.features import Feature
 from emulator.service.rpcs import RPCS
 from emulator.transport.rest.bindings import all_bindings

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 from emulator.testing import Emulator
 from emulator.transport.rest.body import BODY_BYTES, Unpacker
 from tests.inside import Inside

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub, wkt
-from emulator.engine.errors import NotFound
+from emulator.engine.values.errors import NotFound
 from emulator.service.call import Call
 from emulator.transport.http_server import make_server
 from tests.spec import spec

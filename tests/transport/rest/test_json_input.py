@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.api import iam, pubsub, rpc, schema, wkt
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 from emulator.transport.rest import json_input
 from emulator.transport.rest.json_check import check_message
 from emulator.transport.rest.violations import Violations

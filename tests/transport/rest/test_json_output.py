@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.api import iam, pubsub, rpc, schema, wkt
-from emulator.engine.errors import Code, FailedPrecondition, InvalidArgument, NotFound
+from emulator.engine.values.errors import Code, FailedPrecondition, InvalidArgument, NotFound
 from emulator.transport.http_answers import STATUS, error_response
 from emulator.transport.rest.json_output import as_json, encode
 from tests.spec import spec

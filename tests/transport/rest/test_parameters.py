@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.api import iam, pubsub, schema
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 from emulator.transport.rest.parameters import as_json, parse
 from emulator.transport.rest.violations import Violations
 from tests.spec import spec

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine.errors import InvalidArgument
+from emulator.engine.values.errors import InvalidArgument
 from emulator.transport.rest.selection import parse, select
 from tests.spec import spec
 

@@ -1,0 +1,75 @@
+"""What an operation of the engine gives back: its value, and what the world must now be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+from emulator.api.pubsub import PubsubMessage
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.values.errors import PubsubError
+
+Value = TypeVar("Value")
+
+
+class Available(NamedTuple):
+    """Messages of this subscription may be waiting: whoever waits for them should try to lease."""
+
+    subscription: str
+
+
+class Ended(NamedTuple):
+    """This subscription takes no more consumers: all that wait on it must be told `error`."""
+
+    subscription: str
+    error: PubsubError
+
+
+class Room(NamedTuple):
+    """The window of this holder, which was too full for the next message, has room again."""
+
+    holder: Holder
+
+
+class Forward(NamedTuple):
+    """This message is to be published to a dead-letter topic: `Engine.forward` it at once.
+
+    It is an effect because the topic may lie in a project with another time.
+    """
+
+    topic: str
+    content: PubsubMessage
+
+    def __hash__(self) -> int:
+        return id(self.content)
+
+
+class Fired(NamedTuple):
+    """Something happened, its time having come, to `quantity` deliveries, messages or resources."""
+
+    at_us: int
+    what: str
+    name: str
+    quantity: int
+
+
+Effect = Available | Ended | Room | Forward | Fired
+
+
+def once(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    """Each effect once, in order; what was fired more than once is added up."""
+    kept: dict[object, Effect] = {}
+    for effect in effects:
+        key: object = effect
+        if isinstance(effect, Fired):
+            key = effect._replace(quantity=0)
+            before = kept.get(key)
+            if isinstance(before, Fired):
+                effect = effect._replace(quantity=before.quantity + effect.quantity)
+        kept[key] = effect
+    return tuple(kept.values())
+
+
+class Outcome(NamedTuple, Generic[Value]):
+    value: Value
+    effects: tuple[Effect, ...] = ()

@@ -1,0 +1,42 @@
+"""Subscriptions that nobody uses are deleted after a time (SUB-07, SUB-22)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from emulator.engine.delivery.outcome import Effect, Fired
+from emulator.engine.resources.alarms import Thing
+from emulator.engine.values import durations
+
+if TYPE_CHECKING:
+    from emulator.engine.resources.subscription import Subscription
+
+
+class Inactivity(Thing):
+    """Rings when a subscription may have been idle for its time to live.
+
+    Use only notes the time; it is looked at here. `delete` deletes the subscription by name.
+    """
+
+    def __init__(
+        self, subscription: Subscription, delete: Callable[[str], tuple[Effect, ...]]
+    ) -> None:
+        self._subscription = subscription
+        self._delete = delete
+
+    @property
+    def next_us(self) -> int | None:
+        """When it will have been idle for long enough; None if it never expires."""
+        policy = self._subscription.resource.expiration_policy
+        if not policy.HasField("ttl"):
+            return None
+        return self._subscription.last_active_us + durations.to_us(policy.ttl)
+
+    def ring(self, now: int) -> tuple[list[Effect], int | None]:
+        next_us = self.next_us
+        if next_us is None or next_us > now:
+            return [], next_us
+        name = self._subscription.name
+        effects = self._delete(name)
+        return [*effects, Fired(now, "subscription expiry", name, 1)], None

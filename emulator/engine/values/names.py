@@ -1,0 +1,59 @@
+"""Resource names: `projects/{project}/{collection}/{id}` (NAM-10..15)."""
+
+from __future__ import annotations
+
+import re
+
+from emulator.engine.values import errors
+
+TOPICS = "topics"
+SUBSCRIPTIONS = "subscriptions"
+SNAPSHOTS = "snapshots"
+SCHEMAS = "schemas"
+COLLECTIONS = (TOPICS, SUBSCRIPTIONS, SNAPSHOTS, SCHEMAS)
+
+#: What a subscription or a snapshot shows in place of a topic that is gone (NAM-18, TOP-11).
+DELETED_TOPIC = "_deleted-topic_"
+
+_ID = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9\-_.~+%]{2,254}", re.IGNORECASE | re.ASCII)
+#: Anything goes that can stand in a path segment: tests call their projects as they like (NAM-17).
+_PROJECT = re.compile(r"[^/\s]{1,255}")
+
+
+def check(name: str, collection: str) -> str:
+    """Return the project of `name`; raise ERR-01 unless it is a full name in `collection`
+    (NAM-15)."""
+    parts = name.split("/")
+    if (
+        len(parts) != 4
+        or parts[0] != "projects"
+        or parts[2] != collection
+        or not _PROJECT.fullmatch(parts[1])
+        or not _ID.fullmatch(parts[3])
+    ):
+        raise errors.bad_name(name)
+    return parts[1]
+
+
+def check_any(name: str) -> str:
+    """Return the collection of `name`; raise ERR-01 unless it names a resource of any kind."""
+    parts = name.split("/")
+    collection = parts[2] if len(parts) == 4 else ""
+    if collection not in COLLECTIONS:
+        raise errors.bad_name(name)
+    check(name, collection)
+    return collection
+
+
+def check_project(name: str) -> str:
+    """Return the project of `projects/{project}`; raise ERR-01 for anything else."""
+    prefix, _, project = name.partition("/")
+    if prefix != "projects" or not _PROJECT.fullmatch(project):
+        raise errors.bad_name(name)
+    return project
+
+
+def project_of(name: str) -> str:
+    """The project segment of any resource name, without a check; "" where there is none."""
+    parts = name.split("/", 2)
+    return parts[1] if len(parts) > 1 else ""
