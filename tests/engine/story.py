@@ -62,6 +62,11 @@ def not_found(leaf: str) -> Refusal:
     return Refusal("NOT_FOUND", f"Resource not found (resource={leaf}).")
 
 
+def opened(engine: Engine, request: pubsub.StreamingPullRequest, *, now: int) -> Holder:
+    """Open a stream; return its holder."""
+    return engine._world.holders[engine.streaming.open(request, now=now).value]
+
+
 def full_name(collection: str, name: str) -> str:
     """`name` itself if it is a full name, else the name of that id in the project `p`."""
     return name if "/" in name else f"projects/p/{collection}/{name}"
@@ -242,14 +247,14 @@ def open_stream(
     )
 
     def command(story: Story) -> None:
-        story.streams[stream] = story.engine.streams.open(request, now=story.now).value
+        story.streams[stream] = opened(story.engine, request, now=story.now)
 
     return command
 
 
 def close_stream(stream: str) -> Command:
     def command(story: Story) -> None:
-        story.settle(story.engine.streams.close(story.streams[stream]))
+        story.settle(story.engine.holders.close(story.streams[stream].id, now=story.now))
 
     return command
 
@@ -259,7 +264,7 @@ def receive(stream: str, limit: int = 1_000) -> Command:
 
     def command(story: Story) -> list[str]:
         holder = story.streams[stream]
-        deliveries = story.engine.streams.lease(holder, limit, now=story.now).value
+        deliveries = story.engine.holders.lease(holder.id, limit, now=story.now).value.leases
         return [story.note(delivery, holder.subscription) for delivery in deliveries]
 
     return command
@@ -278,8 +283,8 @@ def send(stream: str, acks: tuple[str, ...] = (), modacks: dict[str, int] | None
             modify_deadline_ack_ids=story.ack_ids(tuple(modacks), holder.subscription),
             modify_deadline_seconds=modacks.values(),
         )
-        outcome = story.engine.streams.receive(holder, request, now=story.now, is_first=False)
-        confirmation = story.settle(outcome)
+        outcome = story.engine.streaming.receive(holder.id, request, now=story.now, is_first=False)
+        confirmation = story.settle(outcome).confirmation
         if confirmation is None:
             return None
         return {
@@ -378,6 +383,6 @@ def attached(topic: str = TOPIC) -> Command:
 
 def reset(nonce: bytes) -> Command:
     def command(story: Story) -> None:
-        story.engine.reset(nonce=nonce)
+        story.engine.reset(nonce=nonce, now=story.now)
 
     return command

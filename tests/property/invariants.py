@@ -20,9 +20,16 @@ from emulator.engine.delivery.delivery import (
 )
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.ordering import Lane, OrderedBacklog
+from emulator.engine.delivery.outcome import Outcome
 from emulator.engine.delivery.sources import ReplaySource, Source
 from emulator.engine.engine import Engine
 from emulator.engine.log.message_log import Message, MessageLog
+from emulator.engine.operations.holders import Leases
+
+
+def messages_only(outcome: Outcome[Leases]) -> Outcome[list[Delivery]]:
+    """What a holder got, without what comes with it."""
+    return Outcome(outcome.value.leases, outcome.effects)
 
 
 def backlog_of(engine: Engine, subscription: str) -> Backlog:
