@@ -102,16 +102,8 @@ class Engine:
 
     def lease(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Delivery]]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20)."""
-        return self.holders.pull(subscription, max_messages, now=now)
-
-    def delivery_attempts(
-        self, subscription: str, deliveries: Sequence[Delivery]
-    ) -> list[int] | None:
-        """`delivery_attempt` of each of some new leases; None without a policy (DLQ-01)."""
-        backlog = self._world.subscription(subscription).backlog
-        if not backlog.rules.max_attempts:
-            return None
-        return [backlog.delivery_attempt(delivery) for delivery in deliveries]
+        outcome = self.holders.pull(subscription, max_messages, now=now)
+        return Outcome(outcome.value.leases, outcome.effects)
 
     # --- leases ---
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.operations.holders import Leases, Window
 from emulator.service.consumers import Consumer
 from emulator.service.core import Core
@@ -26,7 +25,7 @@ class WaitingPull(Consumer):
     def stop(self) -> None:
         self.answer(None)
 
-    async def wait(self, patience_s: float) -> list[Delivery]:
+    async def wait(self, patience_s: float) -> Leases | None:
         """Return messages as soon as there are any; none after `patience_s`, or at the end.
 
         Raises what the subscription ended with, should it end meanwhile. A caller who gives up
@@ -34,7 +33,7 @@ class WaitingPull(Consumer):
         """
         core = self._core
         if core.is_closing:
-            return []
+            return None
         window = Window(self._limit, is_passing=True)
         self._holder = core.perform(
             self.subscription, core.engine.holders.open, self.subscription, window
@@ -48,17 +47,16 @@ class WaitingPull(Consumer):
             core.consumers.leave(self)
             core.perform(self.subscription, core.engine.holders.close, self._holder)
 
-    async def _wait(self) -> list[Delivery]:
+    async def _wait(self) -> Leases | None:
         waiting: asyncio.Future[Leases | None] = asyncio.get_running_loop().create_future()
         self.waiting = waiting
         self._core.consumers.stand(self)
         try:
-            taken = await waiting
+            return await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
                 self._give_back(waiting.result())
             raise
-        return taken.leases if taken is not None else []
 
     def _give_back(self, taken: Leases | None) -> None:
         if taken is not None:

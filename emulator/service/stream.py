@@ -90,8 +90,7 @@ class Stream(Consumer):
             if taken is None or not taken.leases:
                 taken = await self._wait()
         self._unsent = taken.leases
-        attempts = self._core.engine.delivery_attempts(self.subscription, taken.leases)
-        return streaming_pull_response(taken.leases, attempts, taken.properties)
+        return streaming_pull_response(taken.leases, taken.attempts, taken.properties)
 
     def sent(self) -> None:
         """The last response is on its way."""

@@ -62,12 +62,13 @@ class Subscriber:
     async def pull(self, request: pubsub.PullRequest, call: Call) -> bytes:
         """Answer with what is available, or wait for it; the response is encoded already."""
         core, name, limit = self._core, request.subscription, request.max_messages
-        deliveries = core.perform(name, core.engine.lease, name, limit)
-        if not deliveries and not request.return_immediately:
-            deliveries = await WaitingPull(core, name, limit).wait(_wait_s(call.remaining_s()))
-        if deliveries:
-            self._guard(name, deliveries, call)
-            return pull_response(deliveries, core.engine.delivery_attempts(name, deliveries))
+        taken = core.perform(name, core.engine.holders.pull, name, limit)
+        if not taken.leases and not request.return_immediately:
+            waiting = WaitingPull(core, name, limit)
+            taken = await waiting.wait(_wait_s(call.remaining_s())) or taken
+        if taken.leases:
+            self._guard(name, taken.leases, call)
+            return pull_response(taken.leases, taken.attempts)
         return b""
 
     def _guard(self, subscription: str, deliveries: list[Delivery], call: Call) -> None:

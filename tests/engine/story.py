@@ -28,6 +28,7 @@ from emulator.engine.delivery.outcome import Forward, Outcome
 from emulator.engine.engine import Engine
 from emulator.engine.values.errors import PubsubError
 from emulator.engine.values.limits import RETENTION_DEFAULT_S
+from tests.property.invariants import attempts_of
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
@@ -193,7 +194,7 @@ def attempts(*labels: str, subscription: str = SUBSCRIPTION) -> Command:
 
     def command(story: Story) -> list[int] | None:
         deliveries = [story.leases[f"{name.rpartition('/')[2]}:{label}"][0] for label in labels]
-        return story.engine.delivery_attempts(name, deliveries)
+        return attempts_of(story.engine, name, deliveries)
 
     return command
 

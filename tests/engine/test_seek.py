@@ -43,7 +43,7 @@ from tests.engine.story import (
     pull,
     refusal_of,
 )
-from tests.property.invariants import backlog_of, log_of
+from tests.property.invariants import attempts_of, backlog_of, log_of
 from tests.spec import spec
 
 every_kind = pytest.mark.parametrize("fields", KINDS.values(), ids=KINDS)
@@ -274,7 +274,7 @@ def test_dead_letters_are_counted_anew() -> None:
     for attempt in range(1, 6):
         story.play((0, pull(), [f"a#{attempt}"]))
         delivery, _ = story.leases[f"sub:a#{attempt}"]
-        assert story.engine.delivery_attempts(SUBSCRIPTION, [delivery]) == [attempt]
+        assert attempts_of(story.engine, SUBSCRIPTION, [delivery]) == [attempt]
         story.play((0, nack(f"a#{attempt}")))
     story.play((0, waiting(), 0))
 

@@ -43,7 +43,13 @@ from tests.property.guarantees_model import (
     ModelSubscription,
     Window,
 )
-from tests.property.invariants import backlog_of, check_engine, check_window, messages_only
+from tests.property.invariants import (
+    attempts_of,
+    backlog_of,
+    check_engine,
+    check_window,
+    messages_only,
+)
 from tests.spec import spec
 
 PROJECTS = ["p", "q"]
@@ -377,7 +383,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
         found.now = self.now
         messages = found.lease(taken, limit, deadline_us, window)
         assert [m.content for m in messages] == contents
-        attempts = self.engine.delivery_attempts(found.name, deliveries)
+        attempts = attempts_of(self.engine, found.name, deliveries)
         if found.max_attempts:
             assert attempts == [m.counted + 1 for m in messages]
         else:

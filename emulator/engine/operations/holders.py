@@ -36,11 +36,13 @@ class Properties(NamedTuple):
 class Leases(NamedTuple):
     """New leases, how many messages more could be leased, and what the subscription promises.
 
+    `attempts` has the delivery attempt of each, where they are counted (DLQ-01).
     `is_blocked`: messages are there that the holder's window has no room for; a `Room` effect
     says when it has.
     """
 
     leases: list[Delivery]
+    attempts: list[int] | None
     remaining: int
     is_blocked: bool
     properties: Properties
@@ -69,7 +71,7 @@ class Holders:
         found.last_active_us = now
         return Outcome(holder.id)
 
-    def pull(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Delivery]]:
+    def pull(self, subscription: str, max_messages: int, *, now: int) -> Outcome[Leases]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20).
 
         It is a passing holder that is gone before anybody could ask for its id.
@@ -82,7 +84,8 @@ class Holders:
             found = self._world.subscription(subscription)
         found.check_consumable()
         found.last_active_us = now
-        return Outcome(_lease(found, max_messages, found.ack_deadline_us, None, now))
+        deliveries = _lease(found, max_messages, found.ack_deadline_us, None, now)
+        return Outcome(_leases(found, deliveries, is_blocked=False))
 
     def lease(self, holder_id: int, limit: int, *, among: int = 1, now: int) -> Outcome[Leases]:
         """Lease `limit` messages at most, fewer where the window has not the room (STR-07).
@@ -107,9 +110,7 @@ class Holders:
         )
         if deliveries or holder.is_passing:
             found.last_active_us = now  # SUB-22: a consumer that receives
-        return Outcome(
-            Leases(deliveries, found.backlog.available, holder.is_blocked, properties_of(found))
-        )
+        return Outcome(_leases(found, deliveries, is_blocked=holder.is_blocked))
 
     def close(self, holder_id: int, *, now: int) -> Outcome[None]:
         """A holder is over; its leases run on and fill no window (STR-05)."""
@@ -142,3 +143,11 @@ def _lease(
         holder,
         now=now,
     )
+
+
+def _leases(found: Subscription, deliveries: list[Delivery], *, is_blocked: bool) -> Leases:
+    backlog = found.backlog
+    attempts = None
+    if backlog.rules.max_attempts:
+        attempts = [backlog.delivery_attempt(delivery) for delivery in deliveries]
+    return Leases(deliveries, attempts, backlog.available, is_blocked, properties_of(found))
