@@ -228,23 +228,23 @@ func TestStartAndStop(t *testing.T) {
 	b.listen(name, nil, nil).staysQuiet()
 }
 
-// A subscriber that leaves hands its messages back, and not to itself.
-func TestStopHandsMessagesBack(t *testing.T) {
+// A subscriber that leaves hands what it nacks to the next one, not to itself.
+func TestStopHandsMessagesOn(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
 	name := b.subscription("subscription", nil)
 	b.publish(topic, numbered(50)...)
-	leaving := b.listen(name, func(message *pubsub.Message) { message.Nack() },
-		func(s *pubsub.ReceiveSettings) {
-			s.MaxOutstandingMessages = 10
-			s.ShutdownOptions = &pubsub.ShutdownOptions{
-				Timeout: 5 * time.Second, Behavior: pubsub.ShutdownBehaviorNackImmediately,
-			}
-		})
-	leaving.counts(10)
-	leaving.stop()
-	counts := b.listen(name, nil, nil).counts(50)
-	if len(counts) != 50 {
+	leave := make(chan bool)
+	first := b.listen(name, func(message *pubsub.Message) {
+		<-leave
+		message.Nack()
+	}, nil)
+	time.Sleep(quiet) // everything is out
+	go first.stop()
+	time.Sleep(quiet / 10) // the client has begun to stop, and waits for its handlers
+	close(leave)
+	first.stop()
+	if counts := b.listen(name, nil, nil).counts(50); len(counts) != 50 {
 		t.Fatalf("%d different messages after another one left", len(counts))
 	}
 }
