@@ -6,6 +6,7 @@ Prints the address where it takes orders, and serves until its input ends. Order
     POST /links/grpc  a new address that passes gRPC calls on, as they are
     POST /links/N/break?silent_s=S   tcp: cut every connection, and refuse new ones for S seconds;
                                      grpc: end every StreamingPull with UNAVAILABLE
+    GET /links/N      {"sent_bytes": N}, what clients have sent over connections of tcp
     DELETE /links/N   close it
 
 The answer to `break` says how many connections or streams it ended: {"broken": N}.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 import grpc
@@ -33,6 +34,7 @@ MOVED = (
 
 class Link(Protocol):
     port: int
+    sent_bytes: int
 
     async def break_all(self, silent_s: float) -> int: ...
 
@@ -48,6 +50,7 @@ class TcpLink:
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
+        self.sent_bytes = 0
 
     async def open(self) -> TcpLink:
         self._server = await asyncio.start_server(self._serve, LOOPBACK, self.port)
@@ -59,11 +62,14 @@ class TcpLink:
         try:
             there = await asyncio.open_connection(self._host, self._target_port)
             self._writers.add(there[1])
-            await asyncio.gather(pour(reader, there[1]), pour(there[0], writer))
+            await asyncio.gather(pour(reader, there[1], self._count), pour(there[0], writer))
         except OSError:
             writer.close()
         finally:
             self._writers.discard(writer)
+
+    def _count(self, some: bytes) -> None:
+        self.sent_bytes += len(some)
 
     async def break_all(self, silent_s: float) -> int:
         if self._server is not None:
@@ -82,10 +88,15 @@ class TcpLink:
             writer.transport.abort()
 
 
-async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def pour(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    seen: Callable[[bytes], None] = lambda some: None,
+) -> None:
     """Copy until either side ends; then end the other."""
     try:
         while some := await reader.read(65_536):
+            seen(some)
             writer.write(some)
             await writer.drain()
     except OSError:
@@ -102,6 +113,7 @@ class GrpcLink(grpc.GenericRpcHandler):
         self._server = grpc.aio.server(options=UNLIMITED)
         self._server.add_generic_rpc_handlers([self])
         self._streams: set[asyncio.Event] = set()
+        self.sent_bytes = 0
         self.port = self._server.add_insecure_port(f"{LOOPBACK}:0")
 
     async def open(self) -> GrpcLink:
@@ -169,6 +181,7 @@ class Orders:
             [
                 web.post("/links/{kind:tcp|grpc}", self._open),
                 web.post(r"/links/{port:\d+}/break", self._break),
+                web.get(r"/links/{port:\d+}", self._show),
                 web.delete(r"/links/{port:\d+}", self._close),
             ]
         )
@@ -185,6 +198,10 @@ class Orders:
         link = self._links[int(request.match_info["port"])]
         broken = await link.break_all(float(request.query.get("silent_s", "0")))
         return web.json_response({"broken": broken})
+
+    async def _show(self, request: web.Request) -> web.Response:
+        link = self._links[int(request.match_info["port"])]
+        return web.json_response({"sent_bytes": link.sent_bytes})
 
     async def _close(self, request: web.Request) -> web.Response:
         await self._links.pop(int(request.match_info["port"])).close()

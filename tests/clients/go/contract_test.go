@@ -248,6 +248,16 @@ func (l link) breakAll(silent time.Duration) int {
 	return answer.Broken
 }
 
+// sentBytes tells how much clients have sent.
+func (l link) sentBytes() int {
+	l.Helper()
+	var answer struct {
+		SentBytes int `json:"sent_bytes"`
+	}
+	l.order(http.MethodGet, fmt.Sprint(l.ID), &answer)
+	return answer.SentBytes
+}
+
 func (l link) order(method, path string, answer any) {
 	l.Helper()
 	url := fmt.Sprintf("http://%s/links/%s", os.Getenv("FAULTS"), path)

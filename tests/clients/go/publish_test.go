@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/api/option"
 	"google.golang.org/grpc/codes"
 )
 
@@ -51,12 +52,16 @@ func TestCompressedPublish(t *testing.T) {
 	b := newBench(t)
 	b.topic("topic")
 	name := b.subscription("subscription", nil)
-	publisher := b.Publisher("topic")
+	counted := newLink(t, "tcp")
+	publisher := newClient(t, b.project, option.WithEndpoint(counted.Address)).Publisher("topic")
 	defer publisher.Stop()
 	publisher.PublishSettings.EnableCompression = true
 	data := strings.Repeat("compressible ", 10_000)
 	_, err := publisher.Publish(t.Context(), &pubsub.Message{Data: []byte(data)}).Get(t.Context())
 	must(t, err)
+	if sent := counted.sentBytes(); sent == 0 || sent > len(data)/10 {
+		t.Fatalf("%d bytes were sent", sent)
+	}
 	if got := b.listen(name, nil, nil).next(); string(got.Data) != data {
 		t.Fatalf("received %d bytes", len(got.Data))
 	}

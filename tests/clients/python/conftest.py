@@ -82,9 +82,9 @@ def make_channel(endpoint: str) -> Iterator[Callable[..., grpc.Channel]]:
     """Channels with the limits that the client has for the service, not gRPC's own of 4 MiB."""
     with ExitStack() as made:
 
-        def make(**more: Any) -> grpc.Channel:
+        def make(address: str = endpoint, **more: Any) -> grpc.Channel:
             limits = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
-            return made.enter_context(grpc.insecure_channel(endpoint, limits, **more))
+            return made.enter_context(grpc.insecure_channel(address, limits, **more))
 
         yield make
 

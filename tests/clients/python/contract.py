@@ -104,6 +104,9 @@ class Link:
         """Break what is open; return how much that was."""
         return int(self._order("POST", f"{self._id}/break?silent_s={silent_s}")["broken"])
 
+    def sent_bytes(self) -> int:
+        return int(self._order("GET", str(self._id))["sent_bytes"])
+
     def close(self) -> None:
         self._order("DELETE", str(self._id))
 

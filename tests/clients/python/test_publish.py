@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import grpc
 import pytest
-from conftest import MakePublisher
+from conftest import MakeLink, MakePublisher
 from contract import HANG_LIMIT_S, Inbox, Names, listening
 from google.api_core import exceptions
 from google.cloud import pubsub_v1
@@ -38,13 +38,16 @@ def test_ten_thousand_messages_in_batches(
 def test_compressed_publish(
     topic: str,
     subscription: str,
+    make_link: MakeLink,
     make_channel: Callable[..., grpc.Channel],
     publisher_on: Callable[[grpc.Channel], pubsub_v1.PublisherClient],
     subscriber: pubsub_v1.SubscriberClient,
 ) -> None:
     data = b"compressible " * 10_000
-    publisher = publisher_on(make_channel(compression=grpc.Compression.Gzip))
+    link = make_link("tcp")
+    publisher = publisher_on(make_channel(link.address, compression=grpc.Compression.Gzip))
     publisher.publish(topic, data).result(HANG_LIMIT_S)
+    assert 0 < link.sent_bytes() < len(data) / 10
     inbox = Inbox()
     with listening(subscriber, subscription, inbox):
         assert inbox.next().data == data

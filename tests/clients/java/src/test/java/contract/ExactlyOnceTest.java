@@ -19,10 +19,12 @@ import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,10 +49,14 @@ final class ExactlyOnceTest extends Bench {
     publish(topic, numbered(100));
     receive(transport);
     Set<String> seen = new HashSet<>();
+    List<Future<AckResponse>> acks = new ArrayList<>();
     for (int number = 0; number < 100; number++) {
       Delivery delivery = next();
       seen.add(delivery.message().getData().toStringUtf8());
-      assertEquals(AckResponse.SUCCESSFUL, soon(delivery.reply().ack()));
+      acks.add(delivery.reply().ack());
+    }
+    for (Future<AckResponse> ack : acks) {
+      assertEquals(AckResponse.SUCCESSFUL, soon(ack));
     }
     assertEquals(100, seen.size());
     assertNull(received.poll(QUIET.toMillis(), TimeUnit.MILLISECONDS));

@@ -30,6 +30,11 @@ final class Link implements AutoCloseable {
     return order("POST", id + "/break?silent_s=" + silentSeconds).get("broken").getAsInt();
   }
 
+  /** How much clients have sent. */
+  int sentBytes() throws Exception {
+    return order("GET", id).get("sent_bytes").getAsInt();
+  }
+
   @Override
   public void close() throws Exception {
     order("DELETE", id);

@@ -2,6 +2,7 @@ package contract;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.api.core.ApiFuture;
 import com.google.api.core.ApiFutures;
@@ -54,11 +55,13 @@ final class PublishTest extends Bench {
   void compressedPublish() throws Exception {
     String topic = topic("topic");
     String name = subscription("subscription");
+    Link link = closed(new Link("tcp"));
     Publisher publisher =
-        publisher(
-            topic, settings -> settings.setEnableCompression(true).setCompressionBytesThreshold(1));
+        publisher(topic, transport(link.address), settings -> settings.setEnableCompression(true));
     String text = "compressible ".repeat(10_000);
     soon(publisher.publish(message(text)));
+    int sent = link.sentBytes();
+    assertTrue(0 < sent && sent < text.length() / 10, () -> sent + " bytes were sent");
     assertEquals(text, listen(name).next().text());
   }
 
