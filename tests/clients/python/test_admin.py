@@ -64,7 +64,7 @@ def test_lists_have_pages(
     request = {"project": names.parent, "page_size": 3}
     pages = [[topic.name for topic in page.topics] for page in publisher.list_topics(request).pages]
     assert list(map(len, pages)) == [3, 2]
-    assert sorted(sum(pages, [])) == topics
+    assert sorted(name for page in pages for name in page) == topics
     listed = [each.name for each in subscriber.list_subscriptions(request)]
     assert sorted(listed) == subscriptions
 

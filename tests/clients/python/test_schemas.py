@@ -70,8 +70,8 @@ def test_avro_schema(
 ) -> None:
     schema = create(schemas, names, Schema(type_=Schema.Type.AVRO, definition=AVRO))
     assert schemas.get_schema(name=schema.name).definition == AVRO
+    broken = Schema(type_=Schema.Type.AVRO, definition='{"type": "nonsense"}')
     with pytest.raises(exceptions.InvalidArgument):
-        broken = Schema(type_=Schema.Type.AVRO, definition='{"type": "nonsense"}')
         schemas.validate_schema(parent=names.parent, schema=broken)
     good, bad = b'{"name": "Ohio", "size": 7}', b'{"name": "Ohio", "size": "seven"}'
     check_topic(names, publisher, subscriber, schema, Encoding.JSON, good, bad)
