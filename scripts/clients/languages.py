@@ -120,15 +120,15 @@ def _set_up_java(build: Path) -> None:
 
 
 def _run_java(build: Path, report: Path) -> tuple[str, ...]:
-    reports = f"-Dsurefire.reportsDirectory={report}"
-    return ("mvn", "--batch-mode", "--quiet", reports, "test")
+    return ("mvn", "--batch-mode", "--quiet", f"-Dreports={report}", "test")
 
 
 _OLDEST_NODE = 22
 
 
 def _set_up_node(build: Path) -> None:
-    _do("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=build)
+    quiet = ("--no-audit", "--no-fund", "--loglevel=error")
+    _do("npm", "ci", "--ignore-scripts", *quiet, folder=build)
 
 
 def _node(build: Path) -> str:

@@ -47,8 +47,8 @@ def write(page: Path, ours: list[Run], google: list[Run], google_version: str) -
 def _matrix(ours: list[Run], google: list[Run], google_version: str) -> Iterator[str]:
     clients = ", ".join(f"{run.language.title} {run.language.client_version()}" for run in ours)
     yield f"Clients: {clients}. In each cell: this emulator, then Google's {google_version}."
-    yield "✓ passed, ✗ failed, – skipped because the server says that it has no such feature, · not in"
-    yield "this suite."
+    yield "✓ passed, ✗ failed, – skipped because the server says that it has no such feature,"
+    yield "· not in this suite."
     yield ""
     yield f"| test | {' | '.join(run.language.title for run in ours)} |"
     yield "|---" * (len(ours) + 1) + "|"

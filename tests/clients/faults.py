@@ -6,7 +6,8 @@ Prints the address where it takes orders, and serves until its input ends. Order
     POST /links/grpc  a new address that passes gRPC calls on, as they are
     POST /links/N/break?silent_s=S   tcp: cut every connection, and refuse new ones for S seconds;
                                      grpc: end every StreamingPull with UNAVAILABLE
-    GET /links/N      {"sent_bytes": N}, what clients have sent over connections of tcp
+    GET /links/N      {"sent_bytes": N, "streams": N}: what clients have sent over connections of
+                      tcp; how many StreamingPulls they have opened over grpc
     DELETE /links/N   close it
 
 The answer to `break` says how many connections or streams it ended: {"broken": N}.
@@ -35,6 +36,7 @@ MOVED = (
 class Link(Protocol):
     port: int
     sent_bytes: int
+    streams: int
 
     async def break_all(self, silent_s: float) -> int: ...
 
@@ -51,6 +53,7 @@ class TcpLink:
         self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
         self.sent_bytes = 0
+        self.streams = 0
 
     async def open(self) -> TcpLink:
         self._server = await asyncio.start_server(self._serve, LOOPBACK, self.port)
@@ -112,8 +115,9 @@ class GrpcLink(grpc.GenericRpcHandler):
         self._channel = grpc.aio.insecure_channel(target, options=UNLIMITED)
         self._server = grpc.aio.server(options=UNLIMITED)
         self._server.add_generic_rpc_handlers([self])
-        self._streams: set[asyncio.Event] = set()
+        self._open: set[asyncio.Event] = set()
         self.sent_bytes = 0
+        self.streams = 0
         self.port = self._server.add_insecure_port(f"{LOOPBACK}:0")
 
     async def open(self) -> GrpcLink:
@@ -141,7 +145,8 @@ class GrpcLink(grpc.GenericRpcHandler):
     async def _until_broken(self, call: Any, context: Any) -> AsyncIterator[bytes]:
         """Pass answers on; end with UNAVAILABLE when told to."""
         broken = asyncio.Event()
-        self._streams.add(broken)
+        self._open.add(broken)
+        self.streams += 1
         end = asyncio.create_task(broken.wait())
         try:
             while True:
@@ -155,11 +160,11 @@ class GrpcLink(grpc.GenericRpcHandler):
                 yield answer.result()
         finally:
             end.cancel()
-            self._streams.discard(broken)
+            self._open.discard(broken)
 
     async def break_all(self, silent_s: float) -> int:
-        broken = len(self._streams)
-        for stream in self._streams:
+        broken = len(self._open)
+        for stream in self._open:
             stream.set()
         return broken
 
@@ -201,7 +206,7 @@ class Orders:
 
     async def _show(self, request: web.Request) -> web.Response:
         link = self._links[int(request.match_info["port"])]
-        return web.json_response({"sent_bytes": link.sent_bytes})
+        return web.json_response({"sent_bytes": link.sent_bytes, "streams": link.streams})
 
     async def _close(self, request: web.Request) -> web.Response:
         await self._links.pop(int(request.match_info["port"])).close()

@@ -70,6 +70,7 @@ def test_streams_end_unavailable_and_the_connection_stays(
     link = order("POST", "grpc")
     through = Wire(link["address"])
     stream = pull(through, names.subscription())
+    assert order("GET", str(link["id"]))["streams"] == 1
     assert order("POST", f"{link['id']}/break") == {"broken": 1}
     with pytest.raises(grpc.RpcError) as caught:
         next(stream)

@@ -12,15 +12,26 @@ func TestIdleStream(t *testing.T) {
 	const idle = 40 * time.Second
 	b := newBench(t)
 	topic := b.topic("topic")
-	box := b.listen(b.subscription("subscription", nil), nil, nil)
+	watched := newLink(t, "grpc")
+	client := newClient(t, b.project, option.WithEndpoint(watched.Address))
+	box := listen(t, client, b.subscription("subscription", nil), nil, nil)
 	publisher := b.Publisher(topic)
 	defer publisher.Stop()
 	publisher.PublishSettings.DelayThreshold = time.Millisecond
+	var streams int
 	for _, wait := range []time.Duration{0, idle} {
 		time.Sleep(wait)
 		_, err := publisher.Publish(t.Context(), &pubsub.Message{Data: []byte("x")}).Get(t.Context())
 		must(t, err)
-		box.nextWithin(time.Second)
+		if wait == 0 {
+			box.next()
+			streams = watched.seen().Streams
+		} else {
+			box.nextWithin(time.Second)
+		}
+	}
+	if now := watched.seen().Streams; streams == 0 || now != streams {
+		t.Fatalf("%d streams, then %d: some were given up", streams, now)
 	}
 }
 

@@ -248,14 +248,14 @@ func (l link) breakAll(silent time.Duration) int {
 	return answer.Broken
 }
 
-// sentBytes tells how much clients have sent.
-func (l link) sentBytes() int {
+// seen tells how much clients have sent, and how many streams they have opened.
+func (l link) seen() (answer struct {
+	SentBytes int `json:"sent_bytes"`
+	Streams   int
+}) {
 	l.Helper()
-	var answer struct {
-		SentBytes int `json:"sent_bytes"`
-	}
 	l.order(http.MethodGet, fmt.Sprint(l.ID), &answer)
-	return answer.SentBytes
+	return answer
 }
 
 func (l link) order(method, path string, answer any) {

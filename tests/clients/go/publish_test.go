@@ -59,7 +59,7 @@ func TestCompressedPublish(t *testing.T) {
 	data := strings.Repeat("compressible ", 10_000)
 	_, err := publisher.Publish(t.Context(), &pubsub.Message{Data: []byte(data)}).Get(t.Context())
 	must(t, err)
-	if sent := counted.sentBytes(); sent == 0 || sent > len(data)/10 {
+	if sent := counted.seen().SentBytes; sent == 0 || sent > len(data)/10 {
 		t.Fatalf("%d bytes were sent", sent)
 	}
 	if got := b.listen(name, nil, nil).next(); string(got.Data) != data {

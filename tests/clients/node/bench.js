@@ -142,6 +142,11 @@ class Link {
     return (await order('GET', this.id)).sent_bytes;
   }
 
+  /** How many streams clients have opened. */
+  async streams() {
+    return (await order('GET', this.id)).streams;
+  }
+
   close() {
     return order('DELETE', this.id);
   }

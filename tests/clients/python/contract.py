@@ -107,6 +107,10 @@ class Link:
     def sent_bytes(self) -> int:
         return int(self._order("GET", str(self._id))["sent_bytes"])
 
+    def streams(self) -> int:
+        """How many streams clients have opened."""
+        return int(self._order("GET", str(self._id))["streams"])
+
     def close(self) -> None:
         self._order("DELETE", str(self._id))
 

@@ -12,19 +12,32 @@ from google.cloud import pubsub_v1
 IDLE_S = 40
 
 
+def clients_on(
+    link: Link, make_publisher: MakePublisher, make_subscriber: MakeSubscriber
+) -> tuple[pubsub_v1.PublisherClient, pubsub_v1.SubscriberClient]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PUBSUB_EMULATOR_HOST", link.address)
+        return make_publisher(), make_subscriber()
+
+
 def test_idle_stream(
     topic: str,
     subscription: str,
-    publisher: pubsub_v1.PublisherClient,
-    subscriber: pubsub_v1.SubscriberClient,
+    make_link: MakeLink,
+    make_publisher: MakePublisher,
+    make_subscriber: MakeSubscriber,
 ) -> None:
+    link = make_link("grpc")
+    publisher, subscriber = clients_on(link, make_publisher, make_subscriber)
     inbox = Inbox()
     with listening(subscriber, subscription, inbox):
         publisher.publish(topic, b"before").result(HANG_LIMIT_S)
         assert inbox.next().data == b"before"
+        streams = link.streams()
         time.sleep(IDLE_S)
         publisher.publish(topic, b"after").result(HANG_LIMIT_S)
         assert inbox.next(timeout_s=1).data == b"after"
+        assert link.streams() == streams > 0  # none was given up meanwhile
 
 
 def goes_on(
@@ -39,9 +52,7 @@ def goes_on(
     It takes connections again at once: this client tries five times without a pause, and then
     waits until ten seconds have gone by.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PUBSUB_EMULATOR_HOST", link.address)
-        publisher, subscriber = make_publisher(), make_subscriber()
+    publisher, subscriber = clients_on(link, make_publisher, make_subscriber)
     inbox = Inbox()
     with listening(subscriber, subscription, inbox):
         for number in range(3):

@@ -29,12 +29,18 @@ describe('connections', {concurrency: true}, () => {
   test('idle stream', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
-    const inbox = bench.listen(await bench.subscription());
-    for (const wait of [0, IDLE_MS]) {
-      await sleep(wait);
-      await publish(topic, ['x']);
-      await inbox.next(1_000);
-    }
+    const name = await bench.subscription();
+    const link = await bench.link('grpc');
+    if (!link) return;
+    const inbox = bench.listen(name, {}, bench.clientOn(link));
+    await publish(topic, ['x']);
+    await inbox.next();
+    const streams = await link.streams();
+    await sleep(IDLE_MS);
+    await publish(topic, ['x']);
+    await inbox.next(1_000);
+    assert.ok(streams > 0);
+    assert.equal(await link.streams(), streams, 'some were given up meanwhile');
   });
 
   test('cut connection', t => goesOn(t, 'tcp', 0.5));

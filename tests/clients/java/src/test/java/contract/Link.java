@@ -35,6 +35,11 @@ final class Link implements AutoCloseable {
     return order("GET", id).get("sent_bytes").getAsInt();
   }
 
+  /** How many streams clients have opened. */
+  int streams() throws Exception {
+    return order("GET", id).get("streams").getAsInt();
+  }
+
   @Override
   public void close() throws Exception {
     order("DELETE", id);
