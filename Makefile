@@ -14,7 +14,8 @@ BIN := .venv/bin
 OLDEST_BIN := .venv-oldest/bin
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test clients clients-python clients-go clients-java clients-node clients-table check bench soak protos clean
+.PHONY: run test clients clients-python clients-go clients-java clients-node clients-more clients-table \
+	check bench soak protos clean
 
 run: .venv/.installed
 	@exec $(BIN)/pubsub-emulator start $(ARGS)
@@ -30,6 +31,10 @@ clients: .venv/.installed-dev
 
 clients-python clients-go clients-java clients-node: clients-%: .venv/.installed-dev
 	$(BIN)/python -m scripts.clients $* $(ARGS)
+
+# Programs that people run on Pub/Sub, one round trip each. The first time takes many minutes.
+clients-more: .venv/.installed-dev
+	$(BIN)/python -m scripts.clients --more $(ARGS)
 
 # Runs them against Google's emulator too, and writes down how both fared.
 clients-table: .venv/.installed-dev

@@ -10,6 +10,7 @@ from pathlib import Path
 from scripts.bench import google_jar
 from scripts.clients import processes, table
 from scripts.clients.languages import LANGUAGES, REPORTS, Language
+from scripts.clients.programs import PROGRAMS
 from scripts.clients.runs import Run, failures, run
 
 _BY_NAME = {language.name: language for language in LANGUAGES}
@@ -18,7 +19,8 @@ _BY_NAME = {language.name: language for language in LANGUAGES}
 def main() -> int:
     """Run what the arguments ask for; return the exit code."""
     options = _parser().parse_args()
-    languages = [_BY_NAME[name] for name in options.languages] or list(LANGUAGES)
+    languages = [_BY_NAME[name] for name in options.languages]
+    languages = languages or list(PROGRAMS if options.more else LANGUAGES)
     REPORTS.mkdir(parents=True, exist_ok=True)
     if options.table is not None:
         return _write_table(options.table, languages, options.google_jar)
@@ -35,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("languages", nargs="*", choices=[[], *_BY_NAME], help=f"of {', '.join(_BY_NAME)}; all")
+    add("--more", action="store_true", help="the programs of tests/clients/more instead")
     add(
         "--table",
         type=Path,

@@ -27,7 +27,8 @@ class Language:
     """`pins` are the files that fix versions; `version` is a pattern for the client's in the first.
 
     `run` returns the command line; it writes its report to the folder that it is given, or, for
-    `is_report_printed`, to its output.
+    `is_report_printed`, to its output. A program (`is_program`) is one test, which
+    passes if it ends with 0.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Language:
     run: Callable[[Path, Path], tuple[str, ...]]
     is_in_place: bool = False
     is_report_printed: bool = False
+    is_program: bool = False
 
     @property
     def source(self) -> Path:
@@ -91,14 +93,20 @@ def _copy(source: Path, build: Path) -> None:
             shutil.copy2(entry, target)
 
 
-def _do(*command: str, folder: Path) -> None:
+def do(*command: str, folder: Path) -> None:
+    """Run a command that must succeed."""
     subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
 
 
-def _set_up_python(build: Path) -> None:
-    _do(sys.executable, "-m", "venv", "--clear", ".venv", folder=build)
+def make_environment(build: Path, requirements: Path) -> None:
+    """Make a virtual environment `.venv` in a folder."""
+    do(sys.executable, "-m", "venv", "--clear", ".venv", folder=build)
     pip = (".venv/bin/python", "-m", "pip", "--disable-pip-version-check", "--quiet")
-    _do(*pip, "install", "--requirement", str(SUITES / "python/requirements.txt"), folder=build)
+    do(*pip, "install", "--requirement", str(requirements), folder=build)
+
+
+def _set_up_python(build: Path) -> None:
+    make_environment(build, SUITES / "python" / "requirements.txt")
 
 
 def _run_python(build: Path, report: Path) -> tuple[str, ...]:
@@ -107,7 +115,7 @@ def _run_python(build: Path, report: Path) -> tuple[str, ...]:
 
 
 def _set_up_go(build: Path) -> None:
-    _do("go", "mod", "download", folder=SUITES / "go")
+    do("go", "mod", "download", folder=SUITES / "go")
 
 
 def _run_go(build: Path, report: Path) -> tuple[str, ...]:
@@ -116,7 +124,7 @@ def _run_go(build: Path, report: Path) -> tuple[str, ...]:
 
 
 def _set_up_java(build: Path) -> None:
-    _do("mvn", "--batch-mode", "--quiet", "test-compile", folder=build)
+    do("mvn", "--batch-mode", "--quiet", "test-compile", folder=build)
 
 
 def _run_java(build: Path, report: Path) -> tuple[str, ...]:
@@ -126,9 +134,10 @@ def _run_java(build: Path, report: Path) -> tuple[str, ...]:
 _OLDEST_NODE = 22
 
 
-def _set_up_node(build: Path) -> None:
+def npm_install(build: Path) -> None:
+    """Install what a folder's lock file says."""
     quiet = ("--no-audit", "--no-fund", "--loglevel=error")
-    _do("npm", "ci", "--ignore-scripts", *quiet, folder=build)
+    do("npm", "ci", "--ignore-scripts", *quiet, folder=build)
 
 
 def _node(build: Path) -> str:
@@ -185,7 +194,7 @@ LANGUAGES = (
         client="@google-cloud/pubsub",
         pins=("package.json", "package-lock.json"),
         version=r'"@google-cloud/pubsub": "([^"]+)"',
-        set_up=_set_up_node,
+        set_up=npm_install,
         run=_run_node,
     ),
 )

@@ -25,7 +25,7 @@ class Result:
 
 def words(name: str) -> str:
     """Return one spelling of a test's name for all languages: lower-case words."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name.replace("'", ""))
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", " ", name.replace("'", ""))
     return spaced.lower().removeprefix("test ").removesuffix("()").strip()
 
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from scripts.clients import processes
 from scripts.clients.languages import REPORTS, Language
@@ -63,11 +64,21 @@ def _run(outcome: Run, environment: dict[str, str]) -> None:
     except processes.BrokenError as error:
         outcome.why_not = str(error)
     outcome.seconds = time.monotonic() - began
-    outcome.results = language.read_report(report, output)
+    if language.is_program:
+        outcome.results = [_as_test(code, outcome.seconds, output)]
+    else:
+        outcome.results = language.read_report(report, output)
     if code != 0 and not outcome.count("failed") and not outcome.why_not:
         outcome.why_not = f"ended with {code}; see {output}"
     if not outcome.results and not outcome.why_not:
         outcome.why_not = f"no test ran; see {output}"
+
+
+def _as_test(code: int, seconds: float, output: Path) -> Result:
+    """Return the only test of a program, which is whether it ended well."""
+    if code == 0:
+        return Result("round trip", "passed", seconds)
+    return Result("round trip", "failed", seconds, output.read_text(errors="replace")[-2_000:])
 
 
 def failures(runs: list[Run]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from scripts.clients import processes, results, table
 from scripts.clients.languages import LANGUAGES
+from scripts.clients.programs import PROGRAMS
 from scripts.clients.results import Result
 from scripts.clients.runs import Run
 
@@ -95,11 +96,10 @@ def test_a_process_left_behind_is_a_failure(tmp_path: Path) -> None:
     assert processes.run_suite(("sh", "-c", "exit 3"), tmp_path, {}, tmp_path / "output") == 3
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+@pytest.mark.parametrize("language", [*LANGUAGES, *PROGRAMS], ids=lambda language: language.name)
 def test_versions_are_pinned_without_addresses(language: object) -> None:
     assert isinstance(language, type(PYTHON))
     assert language.client_version()[0].isdigit()
     for name in language.pins:
         lines = (language.source / name).read_text().splitlines()
-        # What follows each address in a POM is a namespace, not a place to load from.
-        assert not [line for line in lines if "resolved" in line or "registry" in line]
+        assert not [line for line in lines if "resolved" in line or "registry." in line]
