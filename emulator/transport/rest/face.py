@@ -16,8 +16,9 @@ from emulator.service import features
 from emulator.service.features import Feature
 from emulator.service.rpcs import Rpc
 from emulator.service.service import Handler
+from emulator.transport import cors
 from emulator.transport.http_answers import error_response, json_response
-from emulator.transport.rest import body, cors, json_output, parameters, selection
+from emulator.transport.rest import body, json_output, parameters, selection
 from emulator.transport.rest.bindings import all_bindings
 from emulator.transport.rest.call import RestCall
 from emulator.transport.rest.request import build
