@@ -15,6 +15,7 @@ from emulator.engine.values.errors import Internal, NotFound
 from emulator.service.service import Handler as RpcHandler
 from emulator.transport import cors
 from emulator.transport.http_answers import error_response, json_response
+from emulator.transport.http_connection import HttpConnection, connection_of
 from emulator.transport.web_guard import WebGuard
 
 if TYPE_CHECKING:
@@ -74,10 +75,19 @@ class PatientServer(web.Server):
         self._head_s = patience.head_s
         self._timers: dict[web.RequestHandler, asyncio.TimerHandle] = {}
 
+    def __call__(self) -> HttpConnection:
+        """Make the protocol of a connection."""
+        return HttpConnection(self, loop=self._loop, **self._kwargs)
+
     def _first_of_all(self, handler: Handler) -> Handler:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            self._stop_timer(request.protocol)
-            return await handler(request)
+            connection = connection_of(request)
+            self._stop_timer(connection)
+            connection.begin(request)
+            try:
+                return await handler(request)
+            finally:
+                connection.end(request)
 
         return handle
 

@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Callable
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from emulator.engine.values import errors
@@ -56,6 +56,8 @@ async def _read(request: web.BaseRequest, take: Callable[[bytes], bytes]) -> byt
 
 
 def _say_continue(request: web.BaseRequest) -> None:
+    if request.version < HttpVersion11:
+        return  # it knows no answers but final ones
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
         request.transport.write(_CONTINUE)
 
