@@ -43,7 +43,7 @@ FILTER_BYTES = 256  # FLT-01, FLT-18
 
 #: Of one request without the known size: no valid id is so short that more of them would fit into
 #: the size that the service takes (DLV-27).
-ACK_IDS = 40_000
+ACK_IDS = 30_000
 #: Of one repeated field or mask that no other limit speaks of; no valid request comes near.
 REPEATED_ELEMENTS = 1_000
 MASK_CHARACTERS = 10_000
