@@ -27,7 +27,7 @@ _STREAM = "google.pubsub.v1.StreamingPullRequest"
 #: Publishers and subscribers send large ones all the time; theirs are cheaper to decode than to
 #: look at.
 _SMALL_BYTES = 16_384
-_SMALL_BYTES_OF = {_PUBLISH: 2_097_152, _ACKNOWLEDGE: 262_144, _MODIFY: 262_144, _STREAM: 262_144}
+_SMALL_BYTES_OF = {_PUBLISH: 1_048_576, _ACKNOWLEDGE: 262_144, _MODIFY: 262_144, _STREAM: 262_144}
 #: What the largest valid requests come to, and all others stay far below `_ELEMENTS`.
 _ELEMENTS_OF = {_PUBLISH: 120_000, _ACKNOWLEDGE: 60_000, _MODIFY: 60_000, _STREAM: 130_000}
 _ELEMENTS = 20_000

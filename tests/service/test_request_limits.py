@@ -245,14 +245,14 @@ def test_small_requests_are_not_looked_into(
 
 def test_a_publish_is_looked_into_only_if_it_is_large_and_dense(looked: list[int]) -> None:
     message = pubsub.PubsubMessage(data=b"\x12\x92" * 100 + b"x" * 8_000, attributes={"a": "b"})
-    check_encoded(pubsub.PublishRequest, b"\x12\x00" * 1_048_576)
+    check_encoded(pubsub.PublishRequest, b"\x12\x00" * 524_288)
     check_encoded(
         pubsub.PublishRequest, pubsub.PublishRequest(messages=[message] * 300).SerializeToString()
     )
     assert looked == []
     for dense in (b"\x12\x00", b"\x92\x00"):
-        check_encoded(pubsub.PublishRequest, dense * 1_048_577)
-    assert looked == [2_097_154] * 2
+        check_encoded(pubsub.PublishRequest, dense * 524_289)
+    assert looked == [1_048_578] * 2
 
 
 @pytest.mark.parametrize(
