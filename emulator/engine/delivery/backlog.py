@@ -395,6 +395,8 @@ class Backlog:
     def nack(self, ack_ids: Iterable[str], now: int) -> AckReport | None:
         """End the running leases that `ack_ids` name (DLV-03)."""
         running, report = self._running(ack_ids)
+        if holders := frozenset(d.holder.id for d in running if d.holder is not None):
+            self._effects.append(self.wake._replace(last=holders))
         for delivery in running:
             self._leases.disarm(delivery)
         self.fail(running, now, is_nack=True)

@@ -34,11 +34,8 @@ def note_receipts(deliveries: Iterable[Delivery], now: int) -> None:
         holder.sends_receipts = is_prompt and batch.is_untouched(delivery)
 
 
-def returnable(holder: Holder, limit: int) -> list[tuple[Delivery, str]]:
-    """Up to `limit` of the leases, with their ack ids, to take back from a stream that is over.
-
-    Its newest come first to be chosen, so that none of a key is taken from before others.
-    """
+def newest(holder: Holder, limit: int) -> list[Delivery]:
+    """About `limit` of what a stream that is over left unanswered, the newest of it first."""
     holder.sent = [batch for batch in holder.sent if batch.live]
     is_reader = holder.has_half_closed and holder.sends_receipts
     if not is_reader and not holder.has_nacked:
@@ -52,8 +49,7 @@ def returnable(holder: Holder, limit: int) -> list[tuple[Delivery, str]]:
         )
         if len(found) >= limit:
             break
-    found = _without_those_before_others(found[:limit])
-    return [(delivery, delivery.ack_id) for delivery in reversed(found)]
+    return found[:limit]
 
 
 def _nacked_by(delivery: Delivery) -> Holder | None:
@@ -62,10 +58,10 @@ def _nacked_by(delivery: Delivery) -> Holder | None:
     return delivery.nacked_by if delivery.failures else None
 
 
-def _without_those_before_others(newest_first: list[Delivery]) -> list[Delivery]:
+def returnable(newest_first: list[Delivery]) -> list[Delivery]:
     """Leave out what was delivered before something of its key that stays out (ORD-02, ORD-03).
 
-    The client had that one, so it had them too.
+    The client had that one, so it had them too. Those that are left are in order again.
     """
     lanes: dict[Lane, set[Delivery]] = {}
     for delivery in newest_first:
@@ -77,4 +73,4 @@ def _without_those_before_others(newest_first: list[Delivery]) -> list[Delivery]
                 break
             candidates.remove(delivered)
     # What is left of the candidates is what stays.
-    return [d for d in newest_first if d.lane is None or d not in lanes[d.lane]]
+    return [d for d in reversed(newest_first) if d.lane is None or d not in lanes[d.lane]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from emulator.engine.delivery import unanswered
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Effect
-from emulator.engine.delivery.unanswered import returnable
 from emulator.engine.resources.alarms import Thing
 
 #: How many leases one ring takes back, so that no call takes long.
@@ -23,9 +23,11 @@ class Departure(Thing):
         backlog = self._backlog
         if backlog.is_closed:
             return [], None
-        leases = returnable(self._holder, _SLICE)
-        backlog.release(leases)
-        return list(backlog.take_effects()), now if len(leases) == _SLICE else None
+        found = unanswered.newest(self._holder, _SLICE)
+        returned = unanswered.returnable(found)
+        backlog.release([(delivery, delivery.ack_id) for delivery in returned])
+        is_more = bool(returned) and len(found) == _SLICE
+        return list(backlog.take_effects()), now if is_more else None
 
     def __repr__(self) -> str:
         return f"<Departure of {self._holder!r}>"
