@@ -395,8 +395,6 @@ class Backlog:
     def nack(self, ack_ids: Iterable[str], now: int) -> AckReport | None:
         """End the running leases that `ack_ids` name (DLV-03)."""
         running, report = self._running(ack_ids)
-        if holders := frozenset(d.holder.id for d in running if d.holder is not None):
-            self._effects.append(self.wake._replace(last=holders))
         for delivery in running:
             self._leases.disarm(delivery)
         self.fail(running, now, is_nack=True)
@@ -422,6 +420,9 @@ class Backlog:
     def fail(self, deliveries: Sequence[Delivery], now: int, *, is_nack: bool = False) -> None:
         """The leases of `deliveries`, disarmed already, ended without an acknowledgement."""
         self._leased -= len(deliveries)
+        if holders := frozenset(d.holder.id for d in deliveries if d.holder is not None):
+            # First of all effects: they may be leaving, and others are served before them.
+            self._effects.append(self.wake._replace(last=holders))
         kept = []
         for delivery in deliveries:
             self._count_failure(delivery)

@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 class Available(NamedTuple):
     """Messages of this subscription may be waiting: whoever waits for them should try to lease.
 
-    The holders in `last` nacked messages just now; others should try before them.
+    The holders in `last` just nacked messages or let their leases end; others come before them.
     """
 
     subscription: str
