@@ -12,7 +12,7 @@ from emulator.api import pubsub
 from emulator.testing import Emulator
 from tests.clients.test_other_languages import LANGUAGES, built, missing
 from tests.spec import spec
-from tests.wire import HANG_LIMIT_S, LONG_LEASE_S, Names, Wire, data
+from tests.wire import LONG_LEASE_S, Names, Wire, data
 
 COUNT = 50
 KEYS = 10
@@ -47,19 +47,31 @@ def test_what_go_nacks_while_it_stops_reaches_the_next_subscriber(
     for each in sent:
         message = {"data": each, "ordering_key": f"key-{int(each) % KEYS}"}
         wire("Publish", pubsub.PublishRequest(topic=topic, messages=[message]))
-    subprocess.run(
+    with subprocess.Popen(
         [*LANGUAGES["go"].run, names.project, "topic", "subscription", str(at_hand)],
         cwd=built("go"),
         env={**os.environ, "PUBSUB_EMULATOR_HOST": emulator.host_port},
-        check=True,
-        timeout=HANG_LIMIT_S,
-    )
-    got: list[pubsub.ReceivedMessage] = []
-    while len(got) < COUNT:  # a pull hangs no longer than the client's leases would run on
-        got += wire.pull(subscription)
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as client:
+        try:
+            assert client.stdout is not None
+            assert client.stdout.readline() == "stopped\n"
+            got = pull_all(wire, subscription)
+        finally:
+            client.kill()
     assert sorted(data(got)) == sent
     if kind == "ordered":
         of_keys = [[int(d) for d in data(got) if int(d) % KEYS == key] for key in range(KEYS)]
         assert of_keys == [sorted(of_key) for of_key in of_keys]
     wire.acknowledge(subscription, got)
     wire.close()
+
+
+def pull_all(wire: Wire, subscription: str) -> list[pubsub.ReceivedMessage]:
+    """Pull until all have come; a pull hangs no longer than the client's leases would run on."""
+    got: list[pubsub.ReceivedMessage] = []
+    while len(got) < COUNT:
+        got += wire.pull(subscription)
+    return got

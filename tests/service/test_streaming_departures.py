@@ -193,3 +193,19 @@ def test_an_ack_that_comes_after_the_stream_still_counts(
     until(lambda: inside.waiting(subscription) == 0)
     wire.acknowledge(subscription, received)
     assert inside.counts(subscription) == (0, 0)
+
+
+@spec("DLV-02", "DLV-09")
+def test_a_stream_that_nobody_reads_any_more_comes_after_those_that_are_read(
+    emulator: Emulator, wire: Wire, names: Names, inside: Inside
+) -> None:
+    # A Rust client that is dropped nacks, and leaves its stream open.
+    subscription = subscribe(wire, names, "plain")
+    with RawStream(wire, subscription, stream_ack_deadline_seconds=10) as forgotten:
+        publish(wire, names)
+        wire.modify(subscription, forgotten.receive(5), 0)
+        until(lambda: inside.counts(subscription) == (0, 5))
+        with RawStream(wire, subscription, stream_ack_deadline_seconds=10) as stays:
+            until(lambda: inside.waiting(subscription) == 2)
+            emulator.clock(names.project).advance(seconds=10)
+            assert sorted(data(stays.receive(5))) == SENT

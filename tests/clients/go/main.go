@@ -2,13 +2,15 @@
 //
 // It publishes each line of its input and prints a line for each message it receives, until the
 // input ends. With a number as a fourth argument it publishes nothing: it has that many messages
-// at hand at once, stops, and nacks all of them while it stops.
+// at hand at once, stops receiving, nacks all of them while it stops, says so, and keeps its
+// connection until the input ends.
 package main
 
 import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"strconv"
@@ -31,6 +33,8 @@ func main() {
 		if err := stopAndNack(client.Subscriber(os.Args[3]), count); err != nil {
 			log.Fatal(err)
 		}
+		fmt.Println("stopped")
+		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
 	publisher := client.Publisher(os.Args[2])
