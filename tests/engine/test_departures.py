@@ -136,6 +136,27 @@ def test_the_leases_of_a_client_without_receipts_run_on(leave: Callable[[str], C
     )
 
 
+@spec("STR-05", "STR-14")
+@pytest.mark.parametrize("key", ["", "k"])
+@pytest.mark.parametrize("leave", [half_close, close_stream])
+def test_what_it_nacked_comes_back_without_the_others(
+    leave: Callable[[str], Command], key: str
+) -> None:
+    Story(enable_message_ordering=True).play(
+        (0, open_stream("s", deadline_s=60)),
+        (0, publish("a", key=key)),
+        (0, publish("b", key="other" if key else "")),
+        (0, receive("s"), ["a#1", "b#1"]),
+        (0, nack("a#1")),
+        (0, receive("s"), ["a#2"]),
+        (1, leave("s")),
+        (2, pull(), ["a#2"]),
+        (2, ack("a#2")),
+        (59, pull(), []),
+        (60, pull(), ["b#2"]),
+    )
+
+
 @spec("STR-14", "CLI-14")
 def test_a_client_with_receipts_has_not_seen_what_it_sent_none_for() -> None:
     Story().play(
