@@ -6,16 +6,19 @@ from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.api.pubsub import PubsubMessage
-from emulator.engine.delivery.holder import Holder
 from emulator.engine.values.errors import PubsubError
 
 Value = TypeVar("Value")
 
 
 class Available(NamedTuple):
-    """Messages of this subscription may be waiting: whoever waits for them should try to lease."""
+    """Messages of this subscription may be waiting: whoever waits for them should try to lease.
+
+    The holders in `last` just nacked messages or let their leases end; others come before them.
+    """
 
     subscription: str
+    last: frozenset[int] = frozenset()
 
 
 class Ended(NamedTuple):
@@ -26,9 +29,9 @@ class Ended(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The window of this holder, which was too full for the next message, has room again."""
+    """The window of the holder with this id, too full for the next message before, has room."""
 
-    holder: Holder
+    holder: int
 
 
 class Forward(NamedTuple):

@@ -1,0 +1,1 @@
+"""How an emulator is set up."""
