@@ -228,23 +228,47 @@ func TestStartAndStop(t *testing.T) {
 	b.listen(name, nil, nil).staysQuiet()
 }
 
-// A subscriber that leaves hands what it nacks to the next one, not to itself.
-func TestStopHandsMessagesOn(t *testing.T) {
+// A subscriber that leaves hands what it nacks to the next one, not to itself. It has as many
+// messages at hand as the client gives it: of a key one at a time.
+func handsOn(t *testing.T, atHand int, settings *pubsubpb.Subscription) {
+	const all, keys = 50, 10
 	b := newBench(t)
 	topic := b.topic("topic")
-	name := b.subscription("subscription", nil)
-	b.publish(topic, numbered(50)...)
-	leave := make(chan bool)
+	name := b.subscription("subscription", settings)
+	messages := numbered(all)
+	for i, message := range messages {
+		message.OrderingKey = fmt.Sprint("key-", i%keys)
+	}
+	b.publish(topic, messages...)
+	held, leave := make(chan bool, all), make(chan bool)
 	first := b.listen(name, func(message *pubsub.Message) {
+		held <- true
 		<-leave
 		message.Nack()
 	}, nil)
-	time.Sleep(quiet) // everything is out
+	until(t, func() bool { return len(held) == atHand })
 	go first.stop()
 	time.Sleep(quiet / 10) // the client has begun to stop, and waits for its handlers
 	close(leave)
 	first.stop()
-	if counts := b.listen(name, nil, nil).counts(50); len(counts) != 50 {
-		t.Fatalf("%d different messages after another one left", len(counts))
+	next, last := b.listen(name, nil, nil), map[string]string{}
+	for range all {
+		message := next.next()
+		if text := string(message.Data); settings.EnableMessageOrdering &&
+			text <= last[message.OrderingKey] {
+			t.Fatalf("%s of %s came after %s", text, message.OrderingKey, last[message.OrderingKey])
+		}
+		last[message.OrderingKey] = string(message.Data)
 	}
+	next.staysQuiet()
+}
+
+func TestStopHandsMessagesOn(t *testing.T) { handsOn(t, 50, &pubsubpb.Subscription{}) }
+
+func TestStopHandsOrderedMessagesOn(t *testing.T) {
+	handsOn(t, 10, &pubsubpb.Subscription{EnableMessageOrdering: true})
+}
+
+func TestStopHandsMessagesOnExactlyOnce(t *testing.T) {
+	handsOn(t, 50, &pubsubpb.Subscription{EnableExactlyOnceDelivery: true})
 }
