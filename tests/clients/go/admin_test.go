@@ -168,6 +168,7 @@ func TestIamPolicies(t *testing.T) {
 	}
 }
 
+// @spec PUL-04
 func TestDetach(t *testing.T) {
 	b := newBench(t)
 	ctx, topic := t.Context(), b.topic("topic")

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/api/option"
 )
 
+// @spec STR-10 CLI-12
 func TestIdleStream(t *testing.T) {
 	const idle = 40 * time.Second
 	b := newBench(t)
@@ -52,6 +53,8 @@ func goesOn(t *testing.T, kind string, silent time.Duration) {
 	}
 }
 
+// @spec CLI-02
 func TestCutConnection(t *testing.T) { goesOn(t, "tcp", 500*time.Millisecond) }
 
+// @spec STR-13 CLI-02
 func TestEndedStream(t *testing.T) { goesOn(t, "grpc", 0) }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 )
 
+// @spec EOD-01 EOD-06
 func TestExactlyOnceAcksSucceed(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -43,6 +44,7 @@ func (s ackIDs) RecvMsg(message any) error {
 	return err
 }
 
+// @spec EOD-02 EOD-03
 func TestExactlyOnceAckFails(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 )
 
+// @spec ORD-01
 func TestOrderedKeys(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -31,6 +32,7 @@ func TestOrderedKeys(t *testing.T) {
 	}
 }
 
+// @spec ORD-02
 func TestOrderedKeyAfterAFailure(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
+// @spec CLI-12
 func TestTenThousandMessagesInBatches(t *testing.T) {
 	const tenThousand = 10_000
 	b := newBench(t)
@@ -67,6 +68,7 @@ func TestCompressedPublish(t *testing.T) {
 	}
 }
 
+// @spec ORD-01
 func TestFailedKeyResumes(t *testing.T) {
 	b := newBench(t)
 	publisher := b.Publisher("topic")

@@ -84,6 +84,7 @@ func publicKey(t *testing.T, id string) *rsa.PublicKey {
 	return nil
 }
 
+// @spec PSH-10 PSH-50 PSH-51
 func TestPushWithToken(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")

@@ -40,6 +40,7 @@ func flows(b bench, name string, total, least, most int, change func(*pubsub.Rec
 	}
 }
 
+// @spec STR-07
 func TestFlowControlByCount(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -48,6 +49,7 @@ func TestFlowControlByCount(t *testing.T) {
 	flows(b, name, 20, 3, 3, func(s *pubsub.ReceiveSettings) { s.MaxOutstandingMessages = 3 })
 }
 
+// @spec STR-07
 func TestFlowControlByBytes(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -59,6 +61,7 @@ func TestFlowControlByBytes(t *testing.T) {
 	flows(b, name, 10, 2, 3, func(s *pubsub.ReceiveSettings) { s.MaxOutstandingBytes = 250_000 })
 }
 
+// @spec DLV-09
 func TestSubscribersShare(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -80,6 +83,7 @@ func TestSubscribersShare(t *testing.T) {
 	}
 }
 
+// @spec DLV-07
 func TestFanOut(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -96,6 +100,7 @@ func TestFanOut(t *testing.T) {
 	}
 }
 
+// @spec DLV-03 DLQ-01
 func TestNackAndAttempts(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -123,6 +128,7 @@ func TestNackAndAttempts(t *testing.T) {
 	box.staysQuiet()
 }
 
+// @spec DLV-21 CLI-14
 func TestSlowHandlerKeepsItsLease(t *testing.T) {
 	const lease, slow = 10 * time.Second, 13 * time.Second
 	b := newBench(t)
@@ -139,6 +145,7 @@ func TestSlowHandlerKeepsItsLease(t *testing.T) {
 	box.staysQuiet()
 }
 
+// @spec RTY-02
 func TestRetryBackoff(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -165,6 +172,7 @@ func TestRetryBackoff(t *testing.T) {
 	}
 }
 
+// @spec DLQ-02 DLQ-03
 func TestDeadLetter(t *testing.T) {
 	b := newBench(t)
 	topic, dead := b.topic("topic"), b.topic("dead")
@@ -194,6 +202,7 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
+// @spec DLV-40
 func TestFilter(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -213,6 +222,7 @@ func TestFilter(t *testing.T) {
 	box.staysQuiet()
 }
 
+// @spec CLI-12
 func TestStartAndStop(t *testing.T) {
 	b := newBench(t)
 	topic := b.topic("topic")
@@ -265,6 +275,7 @@ func handsOn(
 	next.staysQuiet()
 }
 
+// @spec STR-14 DLV-03 CLI-12
 func TestStopHandsMessagesOn(t *testing.T) {
 	handsOn(t, 50, hangLimit, &pubsubpb.Subscription{})
 }

@@ -63,6 +63,7 @@ func checkTopic(
 	}
 }
 
+// @spec SCH-20 SCH-40
 func TestAvroSchema(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
@@ -103,6 +104,7 @@ func TestAvroSchema(t *testing.T) {
 	wantCode(t, err, codes.NotFound)
 }
 
+// @spec PRO-02 SCH-40
 func TestProtobufSchema(t *testing.T) {
 	b := newBench(t)
 	client, schema := createSchema(b, pubsubpb.Schema_PROTOCOL_BUFFER, protobuf)

@@ -106,6 +106,7 @@ def test_iam_policies(topic: str, publisher: pubsub_v1.PublisherClient) -> None:
     assert sorted(granted.permissions) == sorted(permissions)
 
 
+# @spec PUL-04
 def test_detach(
     topic: str,
     subscription: str,

@@ -20,6 +20,7 @@ def clients_on(
         return make_publisher(), make_subscriber()
 
 
+# @spec STR-10 CLI-10
 def test_idle_stream(
     topic: str,
     subscription: str,
@@ -63,6 +64,7 @@ def goes_on(
         until(lambda: inbox.next().data == b"last")
 
 
+# @spec CLI-01
 def test_cut_connection(
     topic: str,
     subscription: str,
@@ -73,6 +75,7 @@ def test_cut_connection(
     goes_on(make_link("tcp"), topic, subscription, make_publisher, make_subscriber)
 
 
+# @spec STR-13 CLI-01
 def test_ended_stream(
     topic: str,
     subscription: str,

@@ -14,6 +14,7 @@ def subscription(names: Names, topic: str, subscriber: pubsub_v1.SubscriberClien
     return subscriber.create_subscription(request=request).name
 
 
+# @spec EOD-01 EOD-06
 def test_exactly_once_acks_succeed(
     topic: str,
     subscription: str,
@@ -31,6 +32,7 @@ def test_exactly_once_acks_succeed(
     assert {message.message_id for message in received} == ids
 
 
+# @spec EOD-02 EOD-03
 def test_exactly_once_ack_fails(
     topic: str,
     subscription: str,

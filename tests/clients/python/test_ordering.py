@@ -26,6 +26,7 @@ def subscription(names: Names, topic: str, subscriber: pubsub_v1.SubscriberClien
     return subscriber.create_subscription(request=request).name
 
 
+# @spec ORD-01
 def test_ordered_keys(
     topic: str,
     subscription: str,
@@ -47,6 +48,7 @@ def test_ordered_keys(
     assert received == {key: [b"%03d" % number for number in range(EACH)] for key in KEYS}
 
 
+# @spec ORD-02
 def test_ordered_key_after_a_failure(
     topic: str,
     subscription: str,

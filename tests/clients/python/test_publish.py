@@ -16,6 +16,7 @@ TEN_THOUSAND = 10_000
 FIVE_MEGABYTES = 5_000_000
 
 
+# @spec CLI-10
 def test_ten_thousand_messages_in_batches(
     topic: str,
     subscription: str,
@@ -53,6 +54,7 @@ def test_compressed_publish(
         assert inbox.next().data == data
 
 
+# @spec ORD-01
 def test_failed_key_resumes(
     names: Names, make_publisher: MakePublisher, subscriber: pubsub_v1.SubscriberClient
 ) -> None:

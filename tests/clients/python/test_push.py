@@ -73,6 +73,7 @@ def verified(token: str, keys: list[dict[str, str]]) -> dict[str, Any]:
     return dict(claims)
 
 
+# @spec PSH-10 PSH-50 PSH-51
 def test_push_with_token(
     names: Names,
     topic: str,

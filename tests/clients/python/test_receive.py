@@ -48,6 +48,7 @@ def flows(
     assert len(seen) == total
 
 
+# @spec STR-07
 def test_flow_control_by_count(
     topic: str,
     subscription: str,
@@ -58,6 +59,7 @@ def test_flow_control_by_count(
     flows(subscriber, subscription, 20, FlowControl(max_messages=3), range(3, 4))
 
 
+# @spec STR-07
 def test_flow_control_by_bytes(
     topic: str,
     subscription: str,
@@ -70,6 +72,7 @@ def test_flow_control_by_bytes(
     flows(subscriber, subscription, 10, FlowControl(max_bytes=250_000), range(2, 4))
 
 
+# @spec DLV-09
 def test_subscribers_share(
     topic: str,
     subscription: str,
@@ -89,6 +92,7 @@ def test_subscribers_share(
     assert min(map(len, shares)) > 0
 
 
+# @spec DLV-07
 def test_fan_out(
     names: Names,
     topic: str,
@@ -105,6 +109,7 @@ def test_fan_out(
             assert sorted(inbox.take(len(sent))) == sent
 
 
+# @spec DLV-03 DLQ-01
 def test_nack_and_attempts(
     names: Names,
     topic: str,
@@ -132,6 +137,7 @@ def test_nack_and_attempts(
     assert attempts == {(data, n): 1 for data in (b"0000", b"0001") for n in (1, 2, 3)}
 
 
+# @spec DLV-21 CLI-14
 def test_slow_handler_keeps_its_lease(
     names: Names,
     topic: str,
@@ -157,6 +163,7 @@ def test_slow_handler_keeps_its_lease(
     assert not pulled.received_messages
 
 
+# @spec RTY-02
 def test_retry_backoff(
     names: Names,
     topic: str,
@@ -180,6 +187,7 @@ def test_retry_backoff(
     assert times[2] - times[1] >= 2  # it doubles
 
 
+# @spec DLQ-02 DLQ-03
 def test_dead_letter(
     names: Names,
     topic: str,
@@ -208,6 +216,7 @@ def test_dead_letter(
     assert buried.attributes["CloudPubSubDeadLetterSourceSubscriptionProject"] == names.project
 
 
+# @spec DLV-40
 def test_filter(
     names: Names,
     topic: str,
@@ -227,6 +236,7 @@ def test_filter(
         assert inbox.is_quiet_for(QUIET_S)
 
 
+# @spec CLI-10
 def test_start_and_stop(
     topic: str,
     subscription: str,

@@ -62,6 +62,7 @@ def check_topic(
     assert attributes["googclient_schemarevisionid"] == schema.revision_id
 
 
+# @spec SCH-20 SCH-40
 def test_avro_schema(
     names: Names,
     schemas: SchemaServiceClient,
@@ -86,6 +87,7 @@ def test_avro_schema(
         schemas.get_schema(name=schema.name)
 
 
+# @spec PRO-02 SCH-40
 def test_protobuf_schema(
     names: Names,
     schemas: SchemaServiceClient,

@@ -83,6 +83,7 @@ describe('admin', {concurrency: true}, () => {
     assert.deepEqual(granted, {'pubsub.topics.get': true, 'pubsub.topics.publish': true});
   });
 
+  // @spec PUL-04
   test('detach', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();

@@ -26,6 +26,7 @@ async function goesOn(t, kind, silentS) {
 }
 
 describe('connections', {concurrency: true}, () => {
+  // @spec STR-10 STR-11 CLI-13
   test('idle stream', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -43,7 +44,9 @@ describe('connections', {concurrency: true}, () => {
     assert.equal(await link.streams(), streams, 'some were given up meanwhile');
   });
 
+  // @spec CLI-04
   test('cut connection', t => goesOn(t, 'tcp', 0.5));
 
+  // @spec STR-13 CLI-04
   test('ended stream', t => goesOn(t, 'grpc', 0));
 });

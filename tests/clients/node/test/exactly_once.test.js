@@ -14,6 +14,7 @@ async function exactlyOnce(t) {
 }
 
 describe('exactly once', {concurrency: true}, () => {
+  // @spec EOD-01 EOD-06
   test('exactly once acks succeed', async t => {
     const {topic, inbox} = await exactlyOnce(t);
     const ids = await publish(topic, numbered(100));
@@ -27,6 +28,7 @@ describe('exactly once', {concurrency: true}, () => {
     await inbox.staysQuiet();
   });
 
+  // @spec EOD-02 EOD-03
   test('exactly once ack fails', async t => {
     const {topic, inbox} = await exactlyOnce(t);
     await publish(topic, ['taken']);

@@ -15,6 +15,7 @@ async function ordered(t) {
 }
 
 describe('ordering', {concurrency: true}, () => {
+  // @spec ORD-01
   test('ordered keys', async t => {
     const {bench, name, send} = await ordered(t);
     const sent = [];
@@ -30,6 +31,7 @@ describe('ordering', {concurrency: true}, () => {
     }
   });
 
+  // @spec ORD-02
   test('ordered key after a failure', async t => {
     const {bench, name, send} = await ordered(t);
     const sent = Array.from({length: 10}, (_, n) => `${n}`);

@@ -9,6 +9,7 @@ const TEN_THOUSAND = 10_000;
 const GZIP = 2;
 
 describe('publish', {concurrency: true}, () => {
+  // @spec CLI-13
   test('ten thousand messages in batches', async t => {
     const bench = new Bench(t);
     await bench.topic();
@@ -43,6 +44,7 @@ describe('publish', {concurrency: true}, () => {
     assert.deepEqual(await bench.listen(name).take(1), [text]);
   });
 
+  // @spec ORD-01
   test('failed key resumes', async t => {
     const bench = new Bench(t);
     const topic = bench.pubsub.topic('topic', {messageOrdering: true});

@@ -43,6 +43,7 @@ async function verified(token) {
 }
 
 describe('push', () => {
+  // @spec PSH-10 PSH-50 PSH-51
   test('push with token', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();

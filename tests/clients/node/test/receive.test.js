@@ -28,6 +28,7 @@ async function flows(bench, name, total, least, most, flowControl) {
 }
 
 describe('receive', {concurrency: true}, () => {
+  // @spec STR-07
   test('flow control by count', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -36,6 +37,7 @@ describe('receive', {concurrency: true}, () => {
     await flows(bench, name, 20, 3, 3, {maxMessages: 3});
   });
 
+  // @spec STR-07
   test('flow control by bytes', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -45,6 +47,7 @@ describe('receive', {concurrency: true}, () => {
     await flows(bench, name, 10, 2, 3, {maxBytes: 250_000});
   });
 
+  // @spec DLV-09
   test('subscribers share', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -58,6 +61,7 @@ describe('receive', {concurrency: true}, () => {
     assert.deepEqual(shares.flat().sort(), numbered(500));
   });
 
+  // @spec DLV-07
   test('fan out', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -70,6 +74,7 @@ describe('receive', {concurrency: true}, () => {
     }
   });
 
+  // @spec DLV-03 DLQ-01
   test('nack and attempts', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -89,6 +94,7 @@ describe('receive', {concurrency: true}, () => {
     await inbox.staysQuiet();
   });
 
+  // @spec DLV-21 CLI-14
   test('slow handler keeps its lease', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -105,6 +111,7 @@ describe('receive', {concurrency: true}, () => {
     await inbox.staysQuiet();
   });
 
+  // @spec RTY-02
   test('retry backoff', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -120,6 +127,7 @@ describe('receive', {concurrency: true}, () => {
     assert.ok(times[2] - times[1] >= 2_000, `${times}`); // it doubles
   });
 
+  // @spec DLQ-02 DLQ-03
   test('dead letter', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -140,6 +148,7 @@ describe('receive', {concurrency: true}, () => {
     assert.equal(buried.attributes[`${added}SubscriptionProject`], bench.project);
   });
 
+  // @spec DLV-40
   test('filter', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();
@@ -154,6 +163,7 @@ describe('receive', {concurrency: true}, () => {
     await inbox.staysQuiet();
   });
 
+  // @spec CLI-13
   test('start and stop', async t => {
     const bench = new Bench(t);
     const topic = await bench.topic();

@@ -43,6 +43,7 @@ async function checkTopic(bench, schema, encoding, good, bad) {
 }
 
 describe('schemas', {concurrency: true}, () => {
+  // @spec SCH-20 SCH-40
   test('avro schema', async t => {
     const bench = new Bench(t);
     const schema = await create(t, bench, SchemaTypes.Avro, AVRO);
@@ -67,6 +68,7 @@ describe('schemas', {concurrency: true}, () => {
     await refused(Code.NOT_FOUND, bench.pubsub.schema('state').get());
   });
 
+  // @spec PRO-02 SCH-40
   test('protobuf schema', async t => {
     const bench = new Bench(t);
     const schema = await create(t, bench, SchemaTypes.ProtocolBuffer, PROTOBUF);

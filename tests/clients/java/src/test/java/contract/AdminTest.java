@@ -131,6 +131,7 @@ final class AdminTest extends Bench {
         asked, topics.testIamPermissions(request).getPermissionsList().stream().sorted().toList());
   }
 
+  // @spec PUL-04
   @Test
   void detach() throws Exception {
     String topic = topic("topic");

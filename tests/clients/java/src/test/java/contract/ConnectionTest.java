@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 final class ConnectionTest extends Bench {
   private static final Duration IDLE = Duration.ofSeconds(40);
 
+  // @spec STR-10 STR-11 CLI-11
   @Test
   void idleStream() throws Exception {
     String topic = topic("topic");
@@ -29,11 +30,13 @@ final class ConnectionTest extends Bench {
     assertEquals(streams, link.streams(), "some were given up meanwhile");
   }
 
+  // @spec CLI-03
   @Test
   void cutConnection() throws Exception {
     goesOn("tcp", 0.5);
   }
 
+  // @spec STR-13 CLI-03
   @Test
   void endedStream() throws Exception {
     goesOn("grpc", 0);

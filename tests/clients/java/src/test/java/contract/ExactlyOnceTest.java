@@ -44,6 +44,7 @@ final class ExactlyOnceTest extends Bench {
     name = subscription("subscription", s -> s.setEnableExactlyOnceDelivery(true));
   }
 
+  // @spec EOD-01 EOD-06
   @Test
   void exactlyOnceAcksSucceed() throws Exception {
     publish(topic, numbered(100));
@@ -62,6 +63,7 @@ final class ExactlyOnceTest extends Bench {
     assertNull(received.poll(QUIET.toMillis(), TimeUnit.MILLISECONDS));
   }
 
+  // @spec EOD-02 EOD-03
   @Test
   void exactlyOnceAckFails() throws Exception {
     BlockingQueue<String> ids = new LinkedBlockingQueue<>();

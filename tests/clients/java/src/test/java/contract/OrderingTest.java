@@ -22,6 +22,7 @@ final class OrderingTest extends Bench {
     name = subscription("subscription", s -> s.setEnableMessageOrdering(true));
   }
 
+  // @spec ORD-01
   @Test
   void orderedKeys() throws Exception {
     List<PubsubMessage> sent = new ArrayList<>();
@@ -40,6 +41,7 @@ final class OrderingTest extends Bench {
     }
   }
 
+  // @spec ORD-02
   @Test
   void orderedKeyAfterAFailure() throws Exception {
     List<String> sent = new ArrayList<>();

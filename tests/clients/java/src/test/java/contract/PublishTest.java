@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 final class PublishTest extends Bench {
   private static final int TEN_THOUSAND = 10_000;
 
+  // @spec CLI-11
   @Test
   void tenThousandMessagesInBatches() throws Exception {
     String topic = topic("topic");
@@ -65,6 +66,7 @@ final class PublishTest extends Bench {
     assertEquals(text, listen(name).next().text());
   }
 
+  // @spec ORD-01
   @Test
   void failedKeyResumes() throws Exception {
     String topic = topicName("topic");

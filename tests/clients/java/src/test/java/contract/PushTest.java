@@ -47,6 +47,7 @@ final class PushTest extends Bench {
   private final BlockingQueue<Request> requests = new LinkedBlockingQueue<>();
   private final AtomicBoolean refused = new AtomicBoolean();
 
+  // @spec PSH-10 PSH-50 PSH-51
   @Test
   void pushWithToken() throws Exception {
     HttpServer receiver =

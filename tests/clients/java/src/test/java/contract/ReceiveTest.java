@@ -25,6 +25,7 @@ final class ReceiveTest extends Bench {
   private static final Duration LEASE = Duration.ofSeconds(10);
   private static final Duration SLOW = Duration.ofSeconds(13);
 
+  // @spec STR-07
   @Test
   void flowControlByCount() throws Exception {
     String topic = topic("topic");
@@ -34,6 +35,7 @@ final class ReceiveTest extends Bench {
         name, 20, 3, 3, FlowControlSettings.newBuilder().setMaxOutstandingElementCount(3L).build());
   }
 
+  // @spec STR-07
   @Test
   void flowControlByBytes() throws Exception {
     String topic = topic("topic");
@@ -67,6 +69,7 @@ final class ReceiveTest extends Bench {
     assertEquals(total, seen.size());
   }
 
+  // @spec DLV-09
   @Test
   void subscribersShare() throws Exception {
     String topic = topic("topic");
@@ -82,6 +85,7 @@ final class ReceiveTest extends Bench {
     assertEquals(500, all.size());
   }
 
+  // @spec DLV-07
   @Test
   void fanOut() throws Exception {
     String topic = topic("topic");
@@ -95,6 +99,7 @@ final class ReceiveTest extends Bench {
     }
   }
 
+  // @spec DLV-03 DLQ-01
   @Test
   void nackAndAttempts() throws Exception {
     String topic = topic("topic");
@@ -125,6 +130,7 @@ final class ReceiveTest extends Bench {
     inbox.staysQuiet();
   }
 
+  // @spec DLV-21 CLI-14
   @Test
   void slowHandlerKeepsItsLease() throws Exception {
     String topic = topic("topic");
@@ -142,6 +148,7 @@ final class ReceiveTest extends Bench {
     inbox.staysQuiet();
   }
 
+  // @spec RTY-02
   @Test
   void retryBackoff() throws Exception {
     String topic = topic("topic");
@@ -171,6 +178,7 @@ final class ReceiveTest extends Bench {
     assertTrue(times.get(2) - times.get(1) >= 2_000_000_000L, times::toString);
   }
 
+  // @spec DLQ-02 DLQ-03
   @Test
   void deadLetter() throws Exception {
     String topic = topic("topic");
@@ -193,6 +201,7 @@ final class ReceiveTest extends Bench {
         .forEach((key, value) -> assertEquals(value, buried.getAttributesOrThrow(key)));
   }
 
+  // @spec DLV-40
   @Test
   void filter() throws Exception {
     String topic = topic("topic");
@@ -209,6 +218,7 @@ final class ReceiveTest extends Bench {
     inbox.staysQuiet();
   }
 
+  // @spec CLI-11
   @Test
   void startAndStop() throws Exception {
     String topic = topic("topic");

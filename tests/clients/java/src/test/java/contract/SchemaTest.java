@@ -44,6 +44,7 @@ final class SchemaTest extends Bench {
                     .build()));
   }
 
+  // @spec SCH-20 SCH-40
   @Test
   void avroSchema() throws Exception {
     Schema schema = create(Schema.Type.AVRO, AVRO);
@@ -64,6 +65,7 @@ final class SchemaTest extends Bench {
     refused(NotFoundException.class, () -> schemas.getSchema(schema.getName()));
   }
 
+  // @spec PRO-02 SCH-40
   @Test
   void protobufSchema() throws Exception {
     Schema schema = create(Schema.Type.PROTOCOL_BUFFER, PROTOBUF);
