@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -19,6 +20,9 @@ _BY_NAME = {language.name: language for language in LANGUAGES}
 def main() -> int:
     """Run what the arguments ask for; return the exit code."""
     options = _parser().parse_args()
+    # Ended in whatever way, no server and no suite is left running.
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, signal.default_int_handler)
     languages = [_BY_NAME[name] for name in options.languages]
     languages = languages or list(PROGRAMS if options.more else LANGUAGES)
     REPORTS.mkdir(parents=True, exist_ok=True)

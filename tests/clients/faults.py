@@ -4,7 +4,7 @@ Prints the address where it takes orders, and serves until its input ends. Order
 
     POST /links/tcp   a new address that passes bytes on; {"address": "127.0.0.1:N", "id": N}
     POST /links/grpc  a new address that passes gRPC calls on, as they are
-    POST /links/N/break?silent_s=S   tcp: cut every connection, and refuse new ones for S seconds;
+    POST /links/N/break?silent_s=S   tcp: cut every connection, and new ones at once for S seconds;
                                      grpc: end every StreamingPull with UNAVAILABLE
     GET /links/N      {"sent_bytes": N, "streams": N}: what clients have sent over connections of
                       tcp; how many StreamingPulls they have opened over grpc
@@ -51,16 +51,20 @@ class TcpLink:
         self._host, self._target_port = host, int(port)
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._is_silent = False
         self.port = 0
         self.sent_bytes = 0
         self.streams = 0
 
     async def open(self) -> TcpLink:
-        self._server = await asyncio.start_server(self._serve, LOOPBACK, self.port)
+        self._server = await asyncio.start_server(self._serve, LOOPBACK, 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_silent:
+            writer.transport.abort()
+            return
         self._writers.add(writer)
         try:
             there = await asyncio.open_connection(self._host, self._target_port)
@@ -75,13 +79,13 @@ class TcpLink:
         self.sent_bytes += len(some)
 
     async def break_all(self, silent_s: float) -> int:
-        if self._server is not None:
-            self._server.close()
         broken, self._writers = self._writers, set()
         for writer in broken:
             writer.transport.abort()
+        # The port is kept: while nobody listened on it another program could take it.
+        self._is_silent = True
         await asyncio.sleep(silent_s)
-        await self.open()
+        self._is_silent = False
         return len(broken) // 2
 
     async def close(self) -> None:

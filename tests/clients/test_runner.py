@@ -89,6 +89,14 @@ def test_the_table_in_a_page_is_replaced(tmp_path: Path) -> None:
         assert text.count("| a | ✓ ✗ |") == text.count("| b | · – |") == 1
 
 
+def test_the_servers_log_must_be_free_of_complaints(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    refused = "WARNING p/s: http://127.0.0.1:99/push?token=t does not take messages: answered 500."
+    log.write_text(f"Server started\n{refused}\nWARNING something\nTraceback (most recent call\n")
+    complaints = processes.Server("127.0.0.1:1", log).complaints()
+    assert complaints == ["WARNING something", "Traceback (most recent call"]
+
+
 def test_a_process_left_behind_is_a_failure(tmp_path: Path) -> None:
     command = ("sh", "-c", "sleep 60 & exit 0")
     with pytest.raises(processes.BrokenError, match="left running: sleep"):
