@@ -8,7 +8,7 @@ import (
 	"google.golang.org/api/option"
 )
 
-// @spec STR-10 CLI-12
+// @spec STR-10 STR-11 CLI-12
 func TestIdleStream(t *testing.T) {
 	const idle = 40 * time.Second
 	b := newBench(t)
