@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from emulator.engine.delivery.outcome import Effect
-from emulator.engine.resources.alarms import Alarms, Thing
+from emulator.engine.resources.alarms import Alarms, HasAlarm
 
 
-class Bell(Thing):
+class Bell(HasAlarm):
     def __init__(self, rung: list[tuple[Bell, int]], again_us: int | None = None) -> None:
         self._rung = rung
         self._again_us = again_us

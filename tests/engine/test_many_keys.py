@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine.delivery.ordering import OrderedBacklog
+from emulator.engine.delivery.lanes import Lanes
 from emulator.engine.values.durations import SECOND_US
 from emulator.engine.values.limits import PULL_MESSAGES
 from tests.engine.story import SUBSCRIPTION, TOPIC, Story, unsubscribe

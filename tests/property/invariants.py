@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from emulator.engine.delivery import backlog as backlog_module
-from emulator.engine.delivery import deadline_heap as heap_module
-from emulator.engine.delivery import ordering as ordering_module
+from emulator.engine.delivery import deadlines as heap_module
+from emulator.engine.delivery import lanes as lanes_module
 from emulator.engine.delivery.backlog import Backlog
-from emulator.engine.delivery.deadline_heap import DeadlineHeap
+from emulator.engine.delivery.deadlines import Deadlines
 from emulator.engine.delivery.delivery import (
     ACKED,
     AVAILABLE,
@@ -20,7 +20,7 @@ from emulator.engine.delivery.delivery import (
     Delivery,
 )
 from emulator.engine.delivery.holder import Holder
-from emulator.engine.delivery.ordering import Lane, OrderedBacklog
+from emulator.engine.delivery.lanes import Lanes
 from emulator.engine.delivery.outcome import Outcome
 from emulator.engine.delivery.sources import ReplaySource, Source
 from emulator.engine.engine import Engine
@@ -47,7 +47,7 @@ def backlog_of(engine: Engine, subscription: str) -> Backlog:
     return engine._world.subscriptions[subscription].backlog
 
 
-def heap_of(engine: Engine, project: str) -> DeadlineHeap:
+def heap_of(engine: Engine, project: str) -> Deadlines[Backlog]:
     return engine._world.projects[project].leases
 
 
@@ -159,7 +159,7 @@ def check_lanes(backlog: OrderedBacklog, deliveries: list[Delivery]) -> None:
     held_back = sum(len(lane.pending) for lane in lanes.values() if lane.is_delayed)
     assert backlog._held_back == held_back
     assert len(set(backlog._ready)) == len(backlog._ready), "a lane is ready twice"
-    assert len(backlog._ready) <= 2 * len(lanes) + ordering_module._SLACK + 1
+    assert len(backlog._ready) <= 2 * len(lanes) + lanes_module._SLACK + 1
     if not backlog.undelivered:
         assert backlog.lanes == 0
 
@@ -173,7 +173,7 @@ def check_lane(lane: Lane) -> None:
     assert all(d.holder is lane.holder for d in leased), "one key with two holders"
     assert lane.leased or lane.holder is None
     assert all(d.lane is lane for d in (*lane.delivered, *lane.pending) if isinstance(d, Delivery))
-    messages = [ordering_module._message(item) for item in (*lane.delivered, *lane.pending)]
+    messages = [lanes_module._message(item) for item in (*lane.delivered, *lane.pending)]
     positions = [message.position for message in messages]
     assert positions == sorted(set(positions)), "out of order"
     assert all(message.ordering_key == lane.key for message in messages)
@@ -215,7 +215,7 @@ def check_log(log: MessageLog) -> None:
     assert len(freed) * 2 <= max(len(log._entries), 1)
 
 
-def check_heap(heap: DeadlineHeap, armed: list[Delivery]) -> None:
+def check_heap(heap: Deadlines[Backlog], armed: list[Delivery]) -> None:
     assert heap.live == len(armed)
     live = Counter(id(delivery.batch) for delivery in armed)
     for deadline_us, _, batch in heap._heap:

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from emulator.api import pubsub
 from emulator.engine.delivery import backlog as backlog_module
-from emulator.engine.delivery import deadline_heap as heap_module
+from emulator.engine.delivery import deadlines as heap_module
 from emulator.engine.delivery.delivery import AVAILABLE, Delivery
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Room

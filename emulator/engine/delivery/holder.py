@@ -7,10 +7,6 @@ acknowledgement over another connection, a deadline, a deletion.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from emulator.engine.delivery.ordering import Lane
 
 _UNLIMITED = sys.maxsize
 
@@ -21,7 +17,6 @@ class Holder:
     Without `ack_deadline_us` it has the subscription's own. One that `is_passing` is a unary
     pull's: its leases fill no window, and it keeps no ordering key.
 
-    `lanes` are the ordered keys of which it has messages and may have more (ORD-05).
     It `is_open` until the stream is over, and `is_blocked` when messages were there and the window
     had no room for the next one.
     """
@@ -34,7 +29,6 @@ class Holder:
         "is_blocked",
         "is_open",
         "is_passing",
-        "lanes",
         "max_bytes",
         "max_messages",
         "subscription",
@@ -60,7 +54,6 @@ class Holder:
         self.is_blocked = False
         self.is_open = True
         self.is_passing = is_passing
-        self.lanes: dict[Lane, None] = {}
 
     @property
     def room_messages(self) -> int:
