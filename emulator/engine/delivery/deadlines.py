@@ -63,6 +63,7 @@ class Deadlines(Generic[Owner]):
 
     def disarm(self, deliveries: Sequence[Delivery]) -> None:
         """Forget running leases; those that came out of `expire` are forgotten already."""
+        is_crowded = False
         for delivery in deliveries:
             batch = delivery.batch
             if batch is None:
@@ -74,8 +75,8 @@ class Deadlines(Generic[Owner]):
                 # Letting go of the list here frees the deliveries now, not at their deadline.
                 self._listed -= len(batch.deliveries)
                 batch.deliveries = ()
-                self._heap.note_stale()
-        if self._listed > 2 * self._live + _SLACK or self._heap.is_crowded:
+                is_crowded = self._heap.note_stale()
+        if is_crowded or self._listed > 2 * self._live + _SLACK:
             self._compact()
 
     def next_deadline(self) -> int | None:

@@ -40,6 +40,8 @@ class DeliveryState(Enum):
     EXPIRED = "expired"
     DROPPED = "dropped"
 
+    __hash__ = object.__hash__  # each is one object; an Enum's own hash is slow
+
 
 AVAILABLE = DeliveryState.AVAILABLE
 LEASED = DeliveryState.LEASED

@@ -13,8 +13,8 @@ class DueHeap(Generic[Entry]):
     """Entries by the time, in microseconds, at which they are due; by their coming in if level.
 
     `is_live` says whether an entry still counts. Whoever makes one stale says so by
-    `note_stale`, and calls `compact` when the heap `is_crowded`: when more than half of it, and
-    `slack` more, is stale.
+    `note_stale`, and calls `compact` when that says so: when more than half of the entries, and
+    `slack` more, are stale.
     """
 
     __slots__ = ("_entries", "_is_live", "_pushes", "_slack", "_stale")
@@ -61,12 +61,9 @@ class DueHeap(Generic[Entry]):
             return None
         return heappop(self._entries)[2]
 
-    def note_stale(self) -> None:
-        """An entry that is here counts no more."""
+    def note_stale(self) -> bool:
+        """An entry that is here counts no more; return whether there are too many such."""
         self._stale += 1
-
-    @property
-    def is_crowded(self) -> bool:
         return self._stale * 2 > len(self._entries) + self._slack
 
     def compact(self) -> None:

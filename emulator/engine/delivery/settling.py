@@ -55,10 +55,7 @@ class Settling:
             else:
                 self._end_wait(delivery)
         self._leases.end(running, ACKED)
-        history = self._shared.history
-        if history is not None:
-            for delivery in settled:
-                history.acked(delivery.message)
+        self._retain(settled)
         if not self._shared.recording.is_on:
             return []
         return [(delivery.ack_id, delivery) for delivery in settled]
@@ -80,23 +77,37 @@ class Settling:
 
     def _acknowledge_exactly(self, ack_ids: Iterable[str]) -> AckReport:
         by_ack_id = self._leases.by_ack_id
-        report, settled = AckReport(), []
+        report = AckReport()
+        settled: list[tuple[str, Delivery]] = []
         for ack_id in self._in_turn(ack_ids):
             delivery = by_ack_id.get(ack_id)
             if delivery is None or delivery.state is not LEASED:
                 known = ack_id in self._acked_ids
                 (report.succeeded if known else report.invalid).append(ack_id)
-            elif delivery.lane is not None and delivery.lane.delivered[0] is not delivery:
+                continue
+            lane = delivery.lane
+            if lane is not None and lane.delivered[0] is not delivery:
                 report.unordered.append(ack_id)
-            else:
-                del by_ack_id[ack_id]
+                continue
+            del by_ack_id[ack_id]
+            if self._lanes is not None:
                 self._settle(delivery)
-                self._acked_ids.add(ack_id)
-                report.succeeded.append(ack_id)
-                settled.append((ack_id, delivery))
+            self._acked_ids.add(ack_id)
+            report.succeeded.append(ack_id)
+            settled.append((ack_id, delivery))
+        if self._lanes is None:
+            running = [delivery for _, delivery in settled]
+            self._leases.end(running, ACKED)
+            self._retain(running)
         if settled and self._shared.recording.is_on:
             self._record(settled, is_remembered=True)
         return report
+
+    def _retain(self, settled: list[Delivery]) -> None:
+        history = self._shared.history
+        if history is not None:
+            for delivery in settled:
+                history.acked(delivery.message)
 
     def _in_turn(self, ack_ids: Iterable[str]) -> Iterable[str]:
         """In the order of publishing, where that counts, so that no request is out of order in

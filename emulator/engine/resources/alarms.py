@@ -58,13 +58,12 @@ class Alarms:
         if waiter.alarm_setting is not None:
             waiter.alarm_setting.is_current = False
             waiter.alarm_setting = None
-            self._heap.note_stale()
+            if self._heap.note_stale():
+                self._heap.compact()
         waiter.alarm_us = at_us
         if at_us is not None:
             waiter.alarm_setting = _Setting(waiter)
             self._heap.push(at_us, waiter.alarm_setting)
-        if self._heap.is_crowded:
-            self._heap.compact()
 
     def next(self) -> int | None:
         """When the first alarm rings."""
