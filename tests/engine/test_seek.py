@@ -273,8 +273,8 @@ def test_dead_letters_are_counted_anew() -> None:
     story.play((0, seek(0)))
     for attempt in range(1, 6):
         story.play((0, pull(), [f"a#{attempt}"]))
-        delivery, _ = story.leases[f"sub:a#{attempt}"]
-        assert attempts_of(story.engine, SUBSCRIPTION, [delivery]) == [attempt]
+        lease = story.leases[f"sub:a#{attempt}"]
+        assert attempts_of(story.engine, SUBSCRIPTION, [lease]) == [attempt]
         story.play((0, nack(f"a#{attempt}")))
     story.play((0, waiting(), 0))
 

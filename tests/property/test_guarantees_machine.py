@@ -21,9 +21,9 @@ from hypothesis.stateful import (
 
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
-from emulator.engine.delivery import backlog as backlog_module
-from emulator.engine.delivery import deadline_heap as heap_module
-from emulator.engine.delivery import ordering as ordering_module
+from emulator.engine.delivery import deadlines as heap_module
+from emulator.engine.delivery import lanes as lanes_module
+from emulator.engine.delivery import queue as queue_module
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.delivery import Delivery, DeliveryState
 from emulator.engine.delivery.holder import Holder
@@ -48,6 +48,7 @@ from tests.property.invariants import (
     backlog_of,
     check_engine,
     check_window,
+    delivered,
     messages_only,
 )
 from tests.spec import spec
@@ -118,8 +119,8 @@ class GuaranteesMachine(RuleBasedStateMachine):
         self.patches = ExitStack()
         # Small, so that compaction and slices come into play with few messages.
         self.patches.enter_context(patch.object(heap_module, "_SLACK", 3))
-        self.patches.enter_context(patch.object(backlog_module, "_SLACK", 2))
-        self.patches.enter_context(patch.object(ordering_module, "_SLACK", 2))
+        self.patches.enter_context(patch.object(queue_module, "_SLACK", 2))
+        self.patches.enter_context(patch.object(lanes_module, "_SLACK", 2))
         self.patches.enter_context(patch.object(MessageLog, "FREED_AT_ONCE", 2))
         self.twins = [Engine(nonce=b"nonce") for _ in range(2)]
         self.model = Model()
@@ -354,7 +355,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
     def pull(self, name: str, limit: int) -> list[str]:
         """Lease to a pull; return the ack ids."""
         found = self.usable(name)
-        outcomes = self.both(lambda e, _: e.lease(name, limit, now=self.now))
+        outcomes = self.both(lambda e, _: delivered(e, name, e.lease(name, limit, now=self.now)))
         if found is None:
             assert isinstance(outcomes, PubsubError)
             return []
@@ -421,7 +422,11 @@ class GuaranteesMachine(RuleBasedStateMachine):
         stream = self.streams[which % len(self.streams)]
         found = self.model.subscriptions[stream.subscription]
         outcomes = self.both(
-            lambda e, n: messages_only(e.holders.lease(stream.holders[n].id, limit, now=self.now))
+            lambda e, n: delivered(
+                e,
+                stream.subscription,
+                messages_only(e.holders.lease(stream.holders[n].id, limit, now=self.now)),
+            )
         )
         self.check_lease(found, limit, stream.deadline_s, stream.window, outcomes)
 
@@ -550,7 +555,9 @@ class GuaranteesMachine(RuleBasedStateMachine):
     def release(self, name: str, amount: int) -> None:
         ack_ids = [ack_id for _, ack_id in self.leases[name][0][-amount:]]
         outcomes = self.both(
-            lambda e, n: e.release(name, self.leases[name][n][-amount:], now=self.now)
+            lambda e, n: e.release(
+                name, [i for _, i in self.leases[name][n][-amount:]], now=self.now
+            )
         )
         found = self.usable(name)
         if found is not None:
@@ -651,7 +658,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
             for message in subscription.messages:
                 if message.state not in (LEASED, DELAYED):
                     continue
-                delivery = backlog._deliveries[message.ack_id]
+                delivery = backlog.leases.by_ack_id[message.ack_id]
                 assert delivery.deadline_us == message.until_us
                 assert delivery.failures == message.failures
                 assert delivery.state.value == message.state
@@ -685,7 +692,8 @@ class GuaranteesMachine(RuleBasedStateMachine):
             assert rounds < 10, "messages that nobody gets"
         for name in names:
             assert self.model.subscriptions[name].counts() == (0, 0, 0)
-            assert getattr(backlog_of(self.engine, name), "lanes", 0) == 0
+            lanes = backlog_of(self.engine, name).lanes
+            assert lanes is None or not lanes.by_key
         check_engine(self.engine)
 
 

@@ -13,15 +13,12 @@ included, and only if its client cannot have put the message to use:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import cast
 
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.delivery import DeadlineBatch, Delivery, Lane
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.values.durations import SECOND_US
 from emulator.engine.values.limits import RECEIPT_WITHIN_S
-
-if TYPE_CHECKING:
-    from emulator.engine.delivery.ordering import Lane
 
 
 def note_receipts(deliveries: Iterable[Delivery], now: int) -> None:
@@ -41,7 +38,7 @@ def newest(holder: Holder, limit: int) -> list[Delivery]:
     if not is_reader and not holder.has_nacked:
         return []
     found: list[Delivery] = []
-    for batch in reversed(holder.sent):
+    for batch in reversed(cast("list[DeadlineBatch]", holder.sent)):
         found += (
             delivery
             for delivery in reversed(batch.deliveries)

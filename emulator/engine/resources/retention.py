@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emulator.engine.delivery.ages import Ages
-from emulator.engine.delivery.outcome import Effect, Fired
-from emulator.engine.log.message_log import Message, MessageLog
-from emulator.engine.resources.alarms import Thing
+from emulator.engine.delivery.outcome import Due, Effect, Fired
+from emulator.engine.resources.alarms import HasAlarm
+from emulator.engine.resources.events import TopicExpired
 
 if TYPE_CHECKING:
     from emulator.engine.resources.project import Project
@@ -15,8 +14,10 @@ if TYPE_CHECKING:
     from emulator.engine.resources.topic import Topic
 
 
-class TopicRetention(Thing):
+class TopicRetention(HasAlarm):
     """Keeps what a topic's log held in the last `retention_us`, whoever has acked it (SEK-10)."""
+
+    due = Due.TOPIC_RETENTION
 
     def __init__(self, topic: Topic, project: Project, retention_us: int) -> None:
         self._topic = topic
@@ -24,7 +25,11 @@ class TopicRetention(Thing):
         self._log = topic.log
         self._reader = topic.log.attach()
         self.retention_us = retention_us
-        topic.sleepers[self] = project.alarms
+        topic.asleep[self] = project.alarms
+
+    @property
+    def name(self) -> str:
+        return self._topic.name
 
     @property
     def position(self) -> int:
@@ -44,10 +49,11 @@ class TopicRetention(Thing):
         if count > 0:
             self._log.advance(self._reader, position)
             self._project.free(self._log)
-            effects.append(Fired(now, "topic retention", self._topic.name, count))
+            self._project.record(TopicExpired(self._topic.name, position))
+            effects.append(Fired(now, Due.TOPIC_RETENTION, self._topic.name, count))
         next_us = self.next_us
         if next_us is None:
-            self._topic.sleepers[self] = self._project.alarms
+            self._topic.asleep[self] = self._project.alarms
         return effects, next_us
 
     def change(self, retention_us: int, now: int) -> list[Effect]:
@@ -60,69 +66,22 @@ class TopicRetention(Thing):
     def close(self) -> None:
         """Keep nothing any more."""
         self._project.alarms.set(self, None)
-        self._topic.sleepers.pop(self, None)
+        self._topic.asleep.pop(self, None)
         self._log.detach(self._reader)
         self._project.free(self._log)
 
 
-class History:
-    """The acked messages that one subscription retains (SEK-11).
-
-    What was published since it began stays in the log; `older` are messages from before, acked
-    since, by their positions.
-    """
-
-    def __init__(self, log: MessageLog, position: int) -> None:
-        self._log = log
-        self._reader = log.attach(position)
-        self._start = position
-        self.older: dict[int, Message] = {}
-        self._ages: Ages[int] = Ages(())
-
-    @property
-    def position(self) -> int:
-        """From here on everything can come back."""
-        return self._reader.position
-
-    def acked(self, message: Message) -> None:
-        """Take note that `message` was acked."""
-        if message.position < self._start:
-            self.older[message.position] = message
-            self._ages.add(message.publish_time_us, message.position)
-
-    def unacked(self, message: Message) -> None:
-        """Take note that `message` is acked no longer."""
-        self.older.pop(message.position, None)
-
-    def take_older(self) -> dict[int, Message]:
-        """Let go of the older messages, and return them."""
-        older, self.older, self._ages = self.older, {}, Ages(())
-        return older
-
-    @property
-    def oldest_us(self) -> int | None:
-        """Nothing retained was published before this; None without anything."""
-        times = (self._ages.oldest_us, self._log.time_at(self._reader.position))
-        return min((time_us for time_us in times if time_us is not None), default=None)
-
-    def expire(self, cutoff_us: int) -> None:
-        """Let go of what was published at `cutoff_us` or before."""
-        position = self._log.position_at(cutoff_us + 1)
-        if position > self._reader.position:
-            self._log.advance(self._reader, position)
-        for older in self._ages.until(cutoff_us):
-            self.older.pop(older, None)
-
-    def close(self) -> None:
-        """Keep nothing any more."""
-        self._log.detach(self._reader)
-
-
-class SubscriptionRetention(Thing):
+class SubscriptionRetention(HasAlarm):
     """Drops a subscription's messages, unacked and retained, when they are too old (DLV-41)."""
+
+    due = Due.RETENTION
 
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
+
+    @property
+    def name(self) -> str:
+        return self._subscription.name
 
     @property
     def retention_us(self) -> int:
@@ -154,11 +113,11 @@ class SubscriptionRetention(Thing):
         count = backlog.expire(now - subscription.effective_retention_us)
         effects = list(backlog.take_effects())
         if count:
-            effects.append(Fired(now, "retention", subscription.name, count))
+            effects.append(Fired(now, Due.RETENTION, subscription.name, count))
         if subscription.history is not None:
             subscription.history.expire(now - subscription.own_retention_us)
         next_us = self.next_us
         subscription.free_log()
         if next_us is None:
-            subscription.topic.sleepers[self] = subscription.alarms
+            subscription.topic.asleep[self] = subscription.alarms
         return effects, next_us

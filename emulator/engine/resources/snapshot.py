@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from emulator.api import pubsub
-from emulator.engine.delivery.outcome import Effect, Fired
+from emulator.engine.delivery.outcome import Due, Effect, Fired
 from emulator.engine.log.message_log import Message, MessageLog
-from emulator.engine.resources.alarms import Thing
+from emulator.engine.resources.alarms import HasAlarm
+from emulator.engine.resources.events import ResourceGone
 from emulator.engine.values import field_masks, labels, names
 
 if TYPE_CHECKING:
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 _MASKABLE = field_masks.Maskable(kind="Snapshot", hint="expire_time", mutable={"labels"})  # UPD-07
 
 
-class Snapshot(Thing):
+class Snapshot(HasAlarm):
     """`position` is where in `log` it begins; `unacked` are messages from before, in order.
 
     It holds all of them for as long as it lives, whatever becomes of the subscription.
     """
+
+    due = Due.SNAPSHOT_EXPIRY
 
     def __init__(
         self,
@@ -40,16 +43,20 @@ class Snapshot(Thing):
         self._remains: list[Message] = []
 
     @property
+    def name(self) -> str:
+        return self.resource.name
+
+    @property
     def position(self) -> int:
         return self._reader.position
 
     def ring(self, now: int) -> tuple[list[Effect], int | None]:
-        """It has lived its time (SNP-06)."""
+        """Delete it, as it has expired (SNP-06)."""
         name = self.resource.name
-        self.delete()
-        return [Fired(now, "snapshot expiry", name, 1)], None
+        self.delete(now)
+        return [Fired(now, Due.SNAPSHOT_EXPIRY, name, 1)], None
 
-    def delete(self) -> None:
+    def delete(self, now: int) -> None:
         """Take it out of the world; what only it held is freed in slices."""
         world, name = self._world, self.resource.name
         del world.snapshots[name]
@@ -58,6 +65,7 @@ class Snapshot(Thing):
         project.alarms.set(self, None)
         self.close()
         project.chores.append(self)
+        project.record(ResourceGone(name, now))
 
     def close(self) -> None:
         """Hold the log no more; the rest goes by `reclaim`."""
