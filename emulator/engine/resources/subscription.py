@@ -132,10 +132,7 @@ class Subscription:
     def replace_backlog(self, backlog: Backlog) -> tuple[Effect, ...]:
         """Go on with another backlog; every lease has ended (SEK-09)."""
         former, self.backlog = self.backlog, backlog
-        former.is_replaced = True
-        backlog.go_by(former.rules, self.history)
-        backlog.forward_by(former.forwarder)
-        former.close()
+        backlog.take_over(former)
         self.topic.note_subscriptions()
         self._project.chores.append(backlog)
         return (self._wake, *self._empty_windows())
