@@ -101,7 +101,7 @@ class Backlog:
         self._failures.forwarder = forwarder
 
     def take_over(self, former: Backlog) -> None:
-        """Go on in place of `former`, by the same rules; all its leases have ended (SEK-09)."""
+        """Go on in place of `former`, whose leases have all ended (SEK-09)."""
         former.is_replaced = True
         self.go_by(former.rules, former.history)
         self._failures.forwarder = former._failures.forwarder
