@@ -96,8 +96,7 @@ class Backlog:
         """Act on other rules, and retain acked messages there, from now on."""
         self._shared.rules, self._shared.history = rules, history
 
-    def forward_by(self, forwarder: Forwarder | None) -> None:
-        """Have dead letters forwarded so from now on."""
+    def forward_by(self, forwarder: Forwarder) -> None:
         self._failures.forwarder = forwarder
 
     def take_over(self, former: Backlog) -> None:
@@ -132,7 +131,7 @@ class Backlog:
 
     @property
     def undelivered(self) -> int:
-        """Messages not acked, those out with somebody included (MET-01)."""
+        """Messages not acked, leased ones included (MET-01)."""
         return self.available + self.leased + self.delayed
 
     def take_effects(self) -> tuple[Effect, ...]:
@@ -260,8 +259,6 @@ class Backlog:
         if self.is_closed:
             return None  # what was dropped cannot be settled any more
         return self._settling.acknowledge(ack_ids)
-
-    # --- deadlines ---
 
     def set_deadline(self, ack_ids: Iterable[str], seconds: int, now: int) -> AckReport | None:
         """Let running leases end `seconds` from `now`, or at once and as failures (DLV-03)."""
