@@ -249,8 +249,8 @@ class Engine:
         for subscription in old.subscriptions.values():
             if not subscription.backlog.is_closed:
                 subscription.drop()
-        for snapshot in tuple(old.snapshots.values()):
-            snapshot.delete(now)
+        for name in tuple(old.snapshots):
+            old.delete_snapshot(name, now)
         for topic in old.topics.values():
             if topic.retention is not None:
                 topic.retention.close()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from emulator.engine.delivery import deadlines as heap_module
 from emulator.engine.delivery import lanes as lanes_module
 from emulator.engine.delivery import queue as queue_module
+from emulator.engine.delivery import ready_lanes as ready_module
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.deadlines import Deadlines
 from emulator.engine.delivery.delivery import (
@@ -180,8 +181,8 @@ def check_lanes(lanes: Lanes, deliveries: list[Delivery]) -> None:
     assert lanes.pending == sum(len(lane.pending) for lane in lanes.by_key.values())
     held_back = sum(len(lane.pending) for lane in lanes.by_key.values() if lane.is_delayed)
     assert lanes.held_back == held_back
-    assert len(set(lanes.ready)) == len(lanes.ready), "a lane is ready twice"
-    assert len(lanes.ready) <= 2 * len(lanes.by_key) + lanes_module._SLACK + 1
+    assert len(set(lanes.ready.line)) == len(lanes.ready), "a lane is ready twice"
+    assert len(lanes.ready) <= 2 * len(lanes.by_key) + ready_module._SLACK + 1
     named_by_holders = [lane for held in lanes.of_holder.values() for lane in held]
     assert all(lane.holder is not None for lane in named_by_holders)
     assert all(lanes.of_holder.values()), "a stream without lanes is still there"

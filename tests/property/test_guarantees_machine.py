@@ -22,8 +22,8 @@ from hypothesis.stateful import (
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
 from emulator.engine.delivery import deadlines as heap_module
-from emulator.engine.delivery import lanes as lanes_module
 from emulator.engine.delivery import queue as queue_module
+from emulator.engine.delivery import ready_lanes as ready_module
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.delivery import Delivery, DeliveryState
 from emulator.engine.delivery.holder import Holder
@@ -120,7 +120,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
         # Small, so that compaction and slices come into play with few messages.
         self.patches.enter_context(patch.object(heap_module, "_SLACK", 3))
         self.patches.enter_context(patch.object(queue_module, "_SLACK", 2))
-        self.patches.enter_context(patch.object(lanes_module, "_SLACK", 2))
+        self.patches.enter_context(patch.object(ready_module, "_SLACK", 2))
         self.patches.enter_context(patch.object(MessageLog, "FREED_AT_ONCE", 2))
         self.twins = [Engine(nonce=b"nonce") for _ in range(2)]
         self.model = Model()

@@ -21,8 +21,6 @@ from emulator.engine.delivery.delivery_rules import DeliveryRules
 from emulator.engine.delivery.events import (
     Expired,
     Extended,
-    Fed,
-    Filtered,
     Leased,
     Reason,
     Recording,
@@ -33,6 +31,7 @@ from emulator.engine.delivery.failures import Failures
 from emulator.engine.delivery.feed import Feed
 from emulator.engine.delivery.history import History
 from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.intake import Intake
 from emulator.engine.delivery.lanes import Lanes
 from emulator.engine.delivery.lease_request import LeaseRequest
 from emulator.engine.delivery.leases import Lease, Leases
@@ -43,7 +42,6 @@ from emulator.engine.delivery.shared import Shared
 from emulator.engine.delivery.sources import Source
 from emulator.engine.filters import Filter
 from emulator.engine.log.message_log import Message
-from emulator.engine.values import errors
 from emulator.engine.values.durations import SECOND_US
 
 #: How many messages of a seek one lease looks at, so that no call takes long.
@@ -76,15 +74,13 @@ class Backlog:
         self.filter = filter
         self.is_closed = False
         self.is_replaced = False
-        self.feed: Feed | None = None
         self.queue = UnkeyedQueue(source)
         self.leases = Leases(self, mint, deadlines, backoffs, shared.effects)
         self.lanes = Lanes(shared, self.queue, self.leases) if is_ordered else None
         self._settling = Settling(shared, self.queue, self.leases, self.lanes)
         self._failures = Failures(shared, self.queue, self.leases, self.lanes)
         self._expiry = Expiry(shared, self.queue, self.leases, self.lanes)
-        self._fed: list[int] = []
-        self._fed_acked: list[int] = []
+        self._intake = Intake(shared, self.queue, self.lanes, filter)
 
     # --- what it goes by ---
 
@@ -97,17 +93,19 @@ class Backlog:
         """The acked messages that it retains, if it does."""
         return self._shared.history
 
-    @property
-    def forwarder(self) -> Forwarder | None:
-        return self._failures.forwarder
-
     def go_by(self, rules: DeliveryRules, history: History | None) -> None:
         """Act on other rules, and retain acked messages there, from now on."""
         self._shared.rules, self._shared.history = rules, history
 
-    def forward_by(self, forwarder: Forwarder | None) -> None:
-        """Have dead letters forwarded so from now on."""
+    def forward_by(self, forwarder: Forwarder) -> None:
         self._failures.forwarder = forwarder
+
+    def take_over(self, former: Backlog) -> None:
+        """Go on in place of `former`, whose leases have all ended (SEK-09)."""
+        former.is_replaced = True
+        self.go_by(former.rules, former.history)
+        self._failures.forwarder = former._failures.forwarder
+        former.close()
 
     # --- what there is ---
 
@@ -134,7 +132,7 @@ class Backlog:
 
     @property
     def undelivered(self) -> int:
-        """Messages not acked, those out with somebody included (MET-01)."""
+        """Messages not acked, leased ones included (MET-01)."""
         return self.available + self.leased + self.delayed
 
     def take_effects(self) -> tuple[Effect, ...]:
@@ -155,78 +153,29 @@ class Backlog:
 
     def index(self, messages: Sequence[Message], contents: Sequence[pubsub.PubsubMessage]) -> None:
         """Take in what was published; `contents` are the messages as sent (DLV-40)."""
-        if self.feed is not None and self.feed.reads_the_log:
-            return  # it comes to them in their turn
-        if self.filter is None:
-            for message in messages:
-                self.put(message)
-            return
-        matches = self.filter.matches
-        rejected = []
-        for message, content in zip(messages, contents, strict=True):
-            if matches(content.attributes):
-                self.put(message)
-            else:
-                rejected.append(message)
-        if rejected and self._shared.recording.is_on:
-            positions = tuple(message.position for message in rejected)
-            self._shared.recording.add(Filtered(self._shared.subscription, positions))
+        self._intake.index(messages, contents)
 
-    def put(self, message: Message) -> None:
-        """Take in one message that is for this subscription and is not settled."""
-        if self.lanes is not None and message.ordering_key:
-            self.lanes.put(message)
-        else:
-            self.queue.source.put(message)
-        if self.feed is not None and self._shared.recording.is_on:
-            self._fed.append(message.position)
+    @property
+    def feed(self) -> Feed | None:
+        """What brings the messages of a seek, until they are all here."""
+        return self._intake.feed
 
-    def note_acked(self, message: Message) -> None:
-        """A message is acked by the seek whose feed has come to it."""
-        if self._shared.recording.is_on:
-            self._fed_acked.append(message.position)
+    def feed_from(self, feed: Feed) -> None:
+        """Have a new backlog get what a seek brings back."""
+        self._intake.feed = feed
 
     def feed_some(self, budget: int) -> int:
         """Bring up to `budget` messages that a seek made available; return how many it saw."""
-        feed = self.feed
-        if feed is None:
-            return 0
-        carried = feed.carried_seen
-        seen = feed.bring(self, budget)
-        if feed.is_done:
-            self.feed = None
-        if seen:
-            self._shared.effects.append(self.wake)
-        self._record_fed(feed, carried)
-        return seen
+        return self._intake.feed_some(budget)
 
     def feed_carried(self) -> None:
         """Bring what a seek carries over, and leave what is in the log."""
-        feed = self.feed
-        if feed is not None:
-            carried = feed.carried_seen
-            feed.bring_carried(self)
-            self._record_fed(feed, carried)
+        self._intake.feed_carried()
 
     def feed_all(self) -> None:
         """Bring all that a seek made available."""
         while self.feed is not None:
             self.feed_some(NO_TIME_US)
-
-    def _record_fed(self, feed: Feed, carried_before: int) -> None:
-        shared = self._shared
-        if shared.recording.is_on:
-            shared.recording.add(
-                Fed(
-                    shared.subscription,
-                    feed.carried_seen - carried_before,
-                    feed.log_position,
-                    tuple(self._fed),
-                    tuple(self._fed_acked),
-                    feed.is_done,
-                )
-            )
-            self._fed, self._fed_acked = [], []
 
     # --- leases ---
 
@@ -282,9 +231,7 @@ class Backlog:
         is_blocked = holder is not None and holder.is_blocked
         if not leases and lanes is None and is_blocked == was_blocked:
             return
-        line: tuple[bool, ...] = ()
-        if lanes is not None:
-            line, lanes.line = tuple(lanes.line), []
+        ack_ids, messages, attempts = zip(*leases, strict=True) if leases else ((), (), ())
         shared.recording.add(
             Leased(
                 shared.subscription,
@@ -292,10 +239,10 @@ class Backlog:
                 is_blocked,
                 now,
                 deadline_us,
-                tuple([lease.ack_id for lease in leases]),
-                tuple([lease.message.position for lease in leases]),
-                tuple([lease.attempt for lease in leases]),
-                line,
+                ack_ids,
+                tuple([message.position for message in messages]),
+                attempts,
+                lanes.ready.take_moves() if lanes is not None else (),
                 lanes is not None and lanes.is_turn_of_unkeyed,
             )
         )
@@ -307,20 +254,14 @@ class Backlog:
 
         With exactly-once delivery such an id is one failure of its request's (EOD-03).
         """
-        if self.rules.is_exactly_once:
-            return
-        by_ack_id = self.leases.by_ack_id
-        for ack_id in ack_ids:
-            if ack_id not in by_ack_id and not self.leases.recognises(ack_id):
-                raise errors.bad_ack_id(ack_id)
+        if not self.rules.is_exactly_once:
+            self.leases.check_ack_ids(ack_ids)
 
     def acknowledge(self, ack_ids: Iterable[str]) -> AckReport | None:
         """Settle the deliveries that `ack_ids` name; see `Settling.acknowledge`."""
         if self.is_closed:
             return None  # what was dropped cannot be settled any more
         return self._settling.acknowledge(ack_ids)
-
-    # --- deadlines ---
 
     def set_deadline(self, ack_ids: Iterable[str], seconds: int, now: int) -> AckReport | None:
         """Let running leases end `seconds` from `now`, or at once and as failures (DLV-03)."""

@@ -23,7 +23,10 @@ from emulator.engine.log.message_log import Message, MessageLog, Reader
 class Former(Protocol):
     """A backlog that a seek has replaced."""
 
-    feed: Feed | None
+    @property
+    def feed(self) -> Feed | None:
+        """What had been bringing it messages of an earlier seek."""
+        ...
 
     def free_own(self, budget: int) -> int:
         """Free up to `budget` messages; return how many."""

@@ -14,7 +14,7 @@ A lane without messages is gone.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from emulator.engine.delivery.ages import NO_TIME_US
@@ -33,15 +33,13 @@ from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.lease_request import LeaseRequest
 from emulator.engine.delivery.leases import Leases
 from emulator.engine.delivery.queue import UnkeyedQueue
+from emulator.engine.delivery.ready_lanes import ReadyLanes
 from emulator.engine.delivery.shared import Shared
 from emulator.engine.log.message_log import Message
 from emulator.engine.values.durations import SECOND_US
 
-_SLACK = 64
 #: How long a key that was nacked waits for the stream that nacked it before another may have it.
 _KEPT_US = 10 * SECOND_US
-#: How many lanes kept for others one lease passes over.
-_MOST_PASSED = 100
 _DONE = (ACKED, DEAD_LETTERED, EXPIRED)
 
 
@@ -49,8 +47,7 @@ class Lanes:
     """The lanes of one subscription, beside its queue of messages without a key.
 
     `pending` counts the messages that wait in lanes, `held_back` those of delayed lanes among them.
-    `ready` is the line of lanes that anybody may take from; some there may have nothing to give any
-    more. `of_holder` are the lanes that a stream has messages of, and may have more (ORD-05).
+    `of_holder` are the lanes that a stream has messages of, and may have more (ORD-05).
     """
 
     def __init__(self, shared: Shared, queue: UnkeyedQueue, leases: Leases) -> None:
@@ -58,14 +55,11 @@ class Lanes:
         self._queue = queue
         self._leases = leases
         self.by_key: dict[str, Lane] = {}
-        self.ready: deque[Lane] = deque()
+        self.ready = ReadyLanes(shared.recording)
         self.of_holder: defaultdict[Holder, dict[Lane, None]] = defaultdict(dict)
         self.pending = 0
         self.held_back = 0
         self.is_turn_of_unkeyed = False
-        #: What became of the lanes at the head of `ready` in this lease, one after another: whether
-        #: each left, or else went to the back. Kept while somebody records events.
-        self.line: list[bool] = []
 
     @property
     def available(self) -> int:
@@ -93,10 +87,8 @@ class Lanes:
         if lane.leased:
             if lane.holder is not None:
                 self.of_holder[lane.holder][lane] = None
-        elif not lane.is_ready:
-            lane.is_ready = True
-            lane.ready_at = self._queue.source.end
-            self.ready.append(lane)
+        else:
+            self.ready.add(lane, self._queue.source.end)
 
     def _offer_again(self, lane: Lane) -> None:
         self._move_on(lane)
@@ -112,7 +104,7 @@ class Lanes:
         # Those that failed since the last publish are level; neither kind may starve the other.
         self.is_turn_of_unkeyed = not self.is_turn_of_unkeyed
         while not request.is_full:
-            lane = self._next_ready(request, now)
+            lane = self.ready.first_for(request.holder, now)
             if lane is None:
                 self._queue.take(request)
                 return
@@ -121,31 +113,7 @@ class Lanes:
             if not request.is_full:
                 self._take_from(lane, request)
             if lane.leased:
-                self._leave_line(lane)  # when it fails, it is behind all that are ready now
-
-    def _next_ready(self, request: LeaseRequest, now: int) -> Lane | None:
-        """The first lane that may be taken from; it stands at the head then."""
-        ready = self.ready
-        passed = 0
-        while passed < min(len(ready), _MOST_PASSED):
-            lane = ready[0]
-            if not lane.pending or lane.is_delayed or lane.leased:
-                self._leave_line(lane)
-            elif lane.is_kept_from(request.holder, now):
-                ready.rotate(-1)
-                passed += 1
-                if self._shared.recording.is_on:
-                    self.line.append(False)
-            else:
-                return lane
-        return None
-
-    def _leave_line(self, lane: Lane) -> None:
-        """The lane at the head of those that are ready is so no more."""
-        lane.is_ready = False
-        self.ready.popleft()
-        if self._shared.recording.is_on:
-            self.line.append(True)
+                self.ready.leave(lane)  # when it fails, it is behind all that are ready now
 
     def _take_from_own(self, request: LeaseRequest, holder: Holder) -> None:
         for lane in tuple(self.of_holder.get(holder, ())):
@@ -224,12 +192,10 @@ class Lanes:
             self._shared.effects.append(self._shared.wake)
         elif not delivered:
             del self.by_key[lane.key]
-            self._tidy_ready()
+            self.ready.tidy(len(self.by_key), self._is_there)
 
-    def _tidy_ready(self) -> None:
-        """Late acks can empty lanes that nobody takes from; keep those no longer than the rest."""
-        if len(self.ready) > 2 * len(self.by_key) + _SLACK:
-            self.ready = deque(lane for lane in self.ready if self.by_key.get(lane.key) is lane)
+    def _is_there(self, lane: Lane) -> bool:
+        return self.by_key.get(lane.key) is lane
 
     # --- failures ---
 
@@ -258,9 +224,7 @@ class Lanes:
         for lane, deliveries in reversed(_by_lane(returned).items()):
             rewound = self._rewind(lane, min(deliveries, key=position_of))
             self._offer_again(lane)
-            if lane.is_ready:
-                lane.ready_at = 0
-                self.ready.rotate()  # from the last, as it is ready now, to the first
+            self.ready.put_first(lane)
             if self._shared.recording.is_on:
                 self._record(lane, Reason.RELEASED, (), rewound, None)
 
@@ -303,12 +267,9 @@ class Lanes:
         while last is not first:
             last = lane.delivered.pop()
             ack_id, was_acked = last.ack_id, last.state is ACKED
-            if not self._recall(lane, last, is_first=last is first):
-                continue
-            if ack_id and not last.ack_id:
-                canceled.append(ack_id)
-            if was_acked:
-                unacked.append(last.message.position)
+            if self._recall(lane, last, is_first=last is first):
+                canceled += [ack_id] if ack_id != last.ack_id else []
+                unacked += [last.message.position] if was_acked else []
         return first.message.position, canceled, unacked
 
     def _recall(self, lane: Lane, delivery: Delivery, *, is_first: bool) -> bool:
@@ -408,10 +369,7 @@ class Lanes:
 
     def free(self, budget: int) -> int:
         """Free up to `budget` messages, and lanes, after the end; return how many."""
-        freed = 0
-        while freed < budget and self.ready:
-            self.ready.pop()
-            freed += 1
+        freed = self.ready.free(budget)
         while freed < budget and self.by_key:
             _, lane = self.by_key.popitem()
             left = lane.pending or lane.delivered

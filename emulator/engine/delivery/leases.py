@@ -19,6 +19,7 @@ from emulator.engine.delivery.delivery import (
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Effect, Room
 from emulator.engine.log.message_log import Message
+from emulator.engine.values import errors
 
 
 class Lease(NamedTuple):
@@ -57,9 +58,12 @@ class Leases:
         self._backoffs = backoffs
         self._effects = effects
 
-    def recognises(self, ack_id: str) -> bool:
-        """Whether `ack_id` was ever issued for this subscription (DLV-25, DLV-28)."""
-        return ack_id in self.by_ack_id or self._mint.recognises(ack_id)
+    def check_ack_ids(self, ack_ids: Iterable[str]) -> None:
+        """Raise ERR-12 if any id was never issued for this subscription (DLV-25, DLV-28)."""
+        by_ack_id = self.by_ack_id
+        for ack_id in ack_ids:
+            if ack_id not in by_ack_id and not self._mint.recognises(ack_id):
+                raise errors.bad_ack_id(ack_id)
 
     def find(self, ack_ids: Iterable[str]) -> dict[str, Delivery | None]:
         """What each id names, if anything; an id that comes twice is one."""

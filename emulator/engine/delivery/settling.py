@@ -33,15 +33,13 @@ class Settling:
         if self._shared.rules.is_exactly_once:
             return self._acknowledge_exactly(ack_ids)
         if self._lanes is None:
-            settled = self._settle_all(ack_ids)
+            self._settle_all(ack_ids)
         else:
-            settled = self._settle_each(ack_ids, self._lanes)
-        if settled and self._shared.recording.is_on:
-            self._record(settled, is_remembered=False)
+            self._settle_each(ack_ids, self._lanes)
         return None
 
-    def _settle_all(self, ack_ids: Iterable[str]) -> list[tuple[str, Delivery]]:
-        """Settle messages of which none is in a lane; return them with the ids that named them."""
+    def _settle_all(self, ack_ids: Iterable[str]) -> None:
+        """Settle messages of which none is in a lane."""
         pop = self._leases.by_ack_id.pop
         settled: list[Delivery] = []
         running: list[Delivery] = []
@@ -56,14 +54,14 @@ class Settling:
                 self._end_wait(delivery)
         self._leases.end(running, ACKED)
         self._retain(settled)
-        if not self._shared.recording.is_on:
-            return []
-        return [(delivery.ack_id, delivery) for delivery in settled]
+        if settled and self._shared.recording.is_on:
+            self._record([delivery.ack_id for delivery in settled], settled, is_remembered=False)
 
-    def _settle_each(self, ack_ids: Iterable[str], lanes: Lanes) -> list[tuple[str, Delivery]]:
+    def _settle_each(self, ack_ids: Iterable[str], lanes: Lanes) -> None:
         """As `_settle_all`, one by one, as what one brings about can matter to the next."""
         by_ack_id = self._leases.by_ack_id
-        settled = []
+        settled: list[Delivery] = []
+        settled_ids: list[str] = []
         for ack_id in ack_ids:
             delivery = by_ack_id.pop(ack_id, None)
             if delivery is None:
@@ -72,13 +70,16 @@ class Settling:
                 by_ack_id[ack_id] = delivery
                 continue
             self._settle(delivery)
-            settled.append((ack_id, delivery))
-        return settled
+            settled.append(delivery)
+            settled_ids.append(ack_id)
+        if settled and self._shared.recording.is_on:
+            self._record(settled_ids, settled, is_remembered=False)
 
     def _acknowledge_exactly(self, ack_ids: Iterable[str]) -> AckReport:
         by_ack_id = self._leases.by_ack_id
         report = AckReport()
-        settled: list[tuple[str, Delivery]] = []
+        settled: list[Delivery] = []
+        settled_ids: list[str] = []
         for ack_id in self._in_turn(ack_ids):
             delivery = by_ack_id.get(ack_id)
             if delivery is None or delivery.state is not LEASED:
@@ -94,13 +95,13 @@ class Settling:
                 self._settle(delivery)
             self._acked_ids.add(ack_id)
             report.succeeded.append(ack_id)
-            settled.append((ack_id, delivery))
+            settled.append(delivery)
+            settled_ids.append(ack_id)
         if self._lanes is None:
-            running = [delivery for _, delivery in settled]
-            self._leases.end(running, ACKED)
-            self._retain(running)
+            self._leases.end(settled, ACKED)
+            self._retain(settled)
         if settled and self._shared.recording.is_on:
-            self._record(settled, is_remembered=True)
+            self._record(settled_ids, settled, is_remembered=True)
         return report
 
     def _retain(self, settled: list[Delivery]) -> None:
@@ -141,8 +142,7 @@ class Settling:
             delivery.move_to(ACKED)
             self._queue.forget_one()
 
-    def _record(self, settled: list[tuple[str, Delivery]], *, is_remembered: bool) -> None:
+    def _record(self, ack_ids: list[str], settled: list[Delivery], *, is_remembered: bool) -> None:
         shared = self._shared
-        ack_ids = tuple(ack_id for ack_id, _ in settled)
-        positions = tuple(delivery.message.position for _, delivery in settled)
-        shared.recording.add(Settled(shared.subscription, ack_ids, positions, is_remembered))
+        positions = tuple([delivery.message.position for delivery in settled])
+        shared.recording.add(Settled(shared.subscription, tuple(ack_ids), positions, is_remembered))

@@ -130,7 +130,7 @@ def _replace(
     """
     oldest_us = min((time_us for time_us in kept if time_us is not None), default=NO_TIME_US)
     backlog = found.new_backlog(start)
-    backlog.feed = Feed(
+    feed = Feed(
         carried,
         count,
         wants,
@@ -139,6 +139,7 @@ def _replace(
         log=found.log if backlog.is_indexed else None,
         former=found.backlog,
     )
+    backlog.feed_from(feed)
     effects = found.replace_backlog(backlog)
     found.schedule()
     return effects

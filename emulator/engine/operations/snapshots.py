@@ -41,7 +41,7 @@ class Snapshots:
             expire_time=durations.to_timestamp(expire_us - expire_us % 1_000),
             labels=given.labels,
         )
-        made = snapshot.Snapshot(world, resource, source.log, position, unacked)
+        made = snapshot.Snapshot(resource, source.log, position, unacked, world.delete_snapshot)
         world.snapshots[name] = made
         world.snapshots_made += 1
         owner.alarms.set(made, expire_us)
@@ -75,7 +75,8 @@ class Snapshots:
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a snapshot and what only it holds (SNP-06)."""
-        self._world.snapshot(name).delete(now)
+        self._world.snapshot(name)
+        self._world.delete_snapshot(name, now)
         return self._world.outcome(None)
 
     def list(

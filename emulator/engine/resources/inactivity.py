@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from emulator.api import pubsub
 from emulator.engine.delivery.outcome import Due, Effect, Fired
 from emulator.engine.resources.alarms import HasAlarm
 from emulator.engine.values import durations
 
-if TYPE_CHECKING:
-    from emulator.engine.resources.subscription import Subscription
+
+class Perishable(Protocol):
+    """A subscription, as far as its end by inactivity goes."""
+
+    resource: pubsub.Subscription
+    last_active_us: int
+
+    @property
+    def name(self) -> str: ...
 
 
 class Inactivity(HasAlarm):
@@ -22,7 +30,7 @@ class Inactivity(HasAlarm):
     due = Due.SUBSCRIPTION_EXPIRY
 
     def __init__(
-        self, subscription: Subscription, delete: Callable[[str, int], tuple[Effect, ...]]
+        self, subscription: Perishable, delete: Callable[[str, int], tuple[Effect, ...]]
     ) -> None:
         self._subscription = subscription
         self._delete = delete

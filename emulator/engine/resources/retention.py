@@ -2,34 +2,80 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import Protocol
 
+from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.history import History
 from emulator.engine.delivery.outcome import Due, Effect, Fired
-from emulator.engine.resources.alarms import HasAlarm
+from emulator.engine.log.message_log import MessageLog
+from emulator.engine.resources.alarms import Alarms, HasAlarm
 from emulator.engine.resources.events import TopicExpired
-
-if TYPE_CHECKING:
-    from emulator.engine.resources.project import Project
-    from emulator.engine.resources.subscription import Subscription
-    from emulator.engine.resources.topic import Topic
+from emulator.engine.resources.project import Project
 
 
-class TopicRetention(HasAlarm):
+class Retention(HasAlarm):
+    """Has messages go when they are `retention_us` old."""
+
+    @property
+    @abstractmethod
+    def retention_us(self) -> int:
+        """In microseconds."""
+
+
+class Retainer(Protocol):
+    """A topic, as far as retention knows it: `asleep` has no alarm for want of a message."""
+
+    log: MessageLog
+    asleep: dict[Retention, Alarms]
+
+    @property
+    def name(self) -> str: ...
+
+
+class Retaining(Protocol):
+    """A subscription, as far as retention knows it."""
+
+    backlog: Backlog
+    history: History | None
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def alarms(self) -> Alarms: ...
+
+    @property
+    def own_retention_us(self) -> int: ...
+
+    @property
+    def effective_retention_us(self) -> int: ...
+
+    def free_log(self) -> None: ...
+
+    def sleep(self) -> None: ...
+
+
+class TopicRetention(Retention):
     """Keeps what a topic's log held in the last `retention_us`, whoever has acked it (SEK-10)."""
 
     due = Due.TOPIC_RETENTION
 
-    def __init__(self, topic: Topic, project: Project, retention_us: int) -> None:
+    def __init__(self, topic: Retainer, project: Project, retention_us: int) -> None:
         self._topic = topic
         self._project = project
         self._log = topic.log
         self._reader = topic.log.attach()
-        self.retention_us = retention_us
+        self._retention_us = retention_us
         topic.asleep[self] = project.alarms
 
     @property
     def name(self) -> str:
         return self._topic.name
+
+    @property
+    def retention_us(self) -> int:
+        return self._retention_us
 
     @property
     def position(self) -> int:
@@ -58,7 +104,7 @@ class TopicRetention(HasAlarm):
 
     def change(self, retention_us: int, now: int) -> list[Effect]:
         """Keep for another time from now on; what is too old then goes at once (DLV-42)."""
-        self.retention_us = retention_us
+        self._retention_us = retention_us
         effects, next_us = self.ring(now)
         self._project.alarms.set(self, next_us)
         return effects
@@ -71,12 +117,12 @@ class TopicRetention(HasAlarm):
         self._project.free(self._log)
 
 
-class SubscriptionRetention(HasAlarm):
+class SubscriptionRetention(Retention):
     """Drops a subscription's messages, unacked and retained, when they are too old (DLV-41)."""
 
     due = Due.RETENTION
 
-    def __init__(self, subscription: Subscription) -> None:
+    def __init__(self, subscription: Retaining) -> None:
         self._subscription = subscription
 
     @property
@@ -119,5 +165,5 @@ class SubscriptionRetention(HasAlarm):
         next_us = self.next_us
         subscription.free_log()
         if next_us is None:
-            subscription.topic.asleep[self] = subscription.alarms
+            subscription.sleep()
         return effects, next_us

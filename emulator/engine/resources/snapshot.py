@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from emulator.api import pubsub
 from emulator.engine.delivery.outcome import Due, Effect, Fired
 from emulator.engine.log.message_log import Message, MessageLog
 from emulator.engine.resources.alarms import HasAlarm
-from emulator.engine.resources.events import ResourceGone
-from emulator.engine.values import field_masks, labels, names
-
-if TYPE_CHECKING:
-    from emulator.engine.resources.world import World
+from emulator.engine.values import field_masks, labels
 
 _MASKABLE = field_masks.Maskable(kind="Snapshot", hint="expire_time", mutable={"labels"})  # UPD-07
 
@@ -21,20 +16,21 @@ _MASKABLE = field_masks.Maskable(kind="Snapshot", hint="expire_time", mutable={"
 class Snapshot(HasAlarm):
     """`position` is where in `log` it begins; `unacked` are messages from before, in order.
 
-    It holds all of them for as long as it lives, whatever becomes of the subscription.
+    It holds all of them for as long as it is there, whatever becomes of the subscription. `delete`
+    deletes the snapshot of a name, at a time.
     """
 
     due = Due.SNAPSHOT_EXPIRY
 
     def __init__(
         self,
-        world: World,
         resource: pubsub.Snapshot,
         log: MessageLog,
         position: int,
         unacked: tuple[Message, ...],
+        delete: Callable[[str, int], None],
     ) -> None:
-        self._world = world
+        self._delete = delete
         self.resource = resource
         self.log = log
         self.unacked = unacked
@@ -53,19 +49,8 @@ class Snapshot(HasAlarm):
     def ring(self, now: int) -> tuple[list[Effect], int | None]:
         """Delete it, as it has expired (SNP-06)."""
         name = self.resource.name
-        self.delete(now)
+        self._delete(name, now)
         return [Fired(now, Due.SNAPSHOT_EXPIRY, name, 1)], None
-
-    def delete(self, now: int) -> None:
-        """Take it out of the world; what only it held is freed in slices."""
-        world, name = self._world, self.resource.name
-        del world.snapshots[name]
-        world.policies.pop(name, None)
-        project = world.project(names.project_of(name))
-        project.alarms.set(self, None)
-        self.close()
-        project.chores.append(self)
-        project.record(ResourceGone(name, now))
 
     def close(self) -> None:
         """Hold the log no more; the rest goes by `reclaim`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from emulator.api import pubsub
 from emulator.engine.delivery import delivery_rules
@@ -16,14 +16,27 @@ from emulator.engine.delivery.sources import LogSource, QueueSource, ReplaySourc
 from emulator.engine.filters import Filter
 from emulator.engine.log.message_log import Message, MessageLog
 from emulator.engine.resources.alarms import Alarms
+from emulator.engine.resources.inactivity import Inactivity
 from emulator.engine.resources.project import Project
-from emulator.engine.resources.retention import SubscriptionRetention
+from emulator.engine.resources.retention import Retention, SubscriptionRetention, TopicRetention
 from emulator.engine.resources.subscription_resource import delivery_types
 from emulator.engine.values import durations, errors
 
-if TYPE_CHECKING:
-    from emulator.engine.resources.inactivity import Inactivity
-    from emulator.engine.resources.topic import Topic
+
+class Home(Protocol):
+    """The topic of a subscription, as far as that knows it."""
+
+    log: MessageLog
+    retention: TopicRetention | None
+    asleep: dict[Retention, Alarms]
+
+    def detach(self, subscription: Subscription) -> None:
+        """Deliver to `subscription` no more."""
+        ...
+
+    def note_subscriptions(self) -> None:
+        """Who has to be told what of a publish is to be found out anew."""
+        ...
 
 
 class Subscription:
@@ -51,7 +64,7 @@ class Subscription:
     def __init__(
         self,
         resource: pubsub.Subscription,
-        topic: Topic,
+        topic: Home,
         project: Project,
         mint: AckIdMint,
         passes: Filter | None,
@@ -132,10 +145,7 @@ class Subscription:
     def replace_backlog(self, backlog: Backlog) -> tuple[Effect, ...]:
         """Go on with another backlog; every lease has ended (SEK-09)."""
         former, self.backlog = self.backlog, backlog
-        former.is_replaced = True
-        backlog.go_by(former.rules, self.history)
-        backlog.forward_by(former.forwarder)
-        former.close()
+        backlog.take_over(former)
         self.topic.note_subscriptions()
         self._project.chores.append(backlog)
         return (self._wake, *self._empty_windows())
@@ -217,7 +227,11 @@ class Subscription:
         next_us = self.retention.next_us
         self._project.alarms.set(self.retention, next_us)
         if next_us is None:
-            self.topic.asleep[self.retention] = self._project.alarms
+            self.sleep()
+
+    def sleep(self) -> None:
+        """There is no message that could be too old: the next publish sets the alarm."""
+        self.topic.asleep[self.retention] = self._project.alarms
 
     def __repr__(self) -> str:
         return f"<Subscription {self.name}, {self.backlog!r}>"

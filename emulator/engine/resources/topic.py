@@ -12,7 +12,7 @@ from emulator.engine.delivery.outcome import Available, Effect
 from emulator.engine.log.message_log import MessageLog
 from emulator.engine.resources.alarms import Alarms
 from emulator.engine.resources.project import Project
-from emulator.engine.resources.retention import SubscriptionRetention, TopicRetention
+from emulator.engine.resources.retention import Retention, TopicRetention
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.subscription_resource import check_retention
 from emulator.engine.values import durations, errors, field_masks, labels, wellformed
@@ -65,7 +65,7 @@ class Topic:
         self._audience: Audience | None = None
         self.retention: TopicRetention | None = None
         # What has no alarm because no message is there, and is to be given one by the next publish.
-        self.asleep: dict[TopicRetention | SubscriptionRetention, Alarms] = {}
+        self.asleep: dict[Retention, Alarms] = {}
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from emulator.api.iam import Policy
 from emulator.engine.delivery.events import Recording
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Effect, Outcome
-from emulator.engine.resources.events import ProjectSeen
+from emulator.engine.resources.events import ProjectSeen, ResourceGone
 from emulator.engine.resources.project import Project
 from emulator.engine.resources.snapshot import Snapshot
 from emulator.engine.resources.subscription import Subscription
@@ -105,6 +105,16 @@ class World:
         if holder is None:
             raise errors.stream_closed()
         return holder
+
+    def delete_snapshot(self, name: str, now: int) -> None:
+        """Take a snapshot out of the world; what only it held is freed in slices."""
+        snapshot = self.snapshots.pop(name)
+        self.policies.pop(name, None)
+        project = self.project(names.project_of(name))
+        project.alarms.set(snapshot, None)
+        snapshot.close()
+        project.chores.append(snapshot)
+        project.record(ResourceGone(name, now))
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str

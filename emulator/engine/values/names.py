@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from emulator.engine.values import errors
+from emulator.engine.values import errors, limits
 
 TOPICS = "topics"
 SUBSCRIPTIONS = "subscriptions"
@@ -15,9 +15,9 @@ COLLECTIONS = (TOPICS, SUBSCRIPTIONS, SNAPSHOTS, SCHEMAS)
 #: What a subscription or a snapshot shows in place of a topic that is gone (NAM-18, TOP-11).
 DELETED_TOPIC = "_deleted-topic_"
 
-_ID = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9\-_.~+%]{2,254}", re.IGNORECASE | re.ASCII)
+_ID = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9\-_.~+%]*", re.IGNORECASE | re.ASCII)
 #: Anything goes that can stand in a path segment: tests call their projects as they like (NAM-17).
-_PROJECT = re.compile(r"[^/\s]{1,255}")
+_PROJECT = re.compile(r"[^/\s]+")
 
 
 def check(name: str, collection: str) -> str:
@@ -28,11 +28,20 @@ def check(name: str, collection: str) -> str:
         len(parts) != 4
         or parts[0] != "projects"
         or parts[2] != collection
-        or not _PROJECT.fullmatch(parts[1])
-        or not _ID.fullmatch(parts[3])
+        or not _is_project(parts[1])
+        or not _is_id(parts[3])
     ):
         raise errors.bad_name(name)
     return parts[1]
+
+
+def _is_project(text: str) -> bool:
+    return len(text) <= limits.PROJECT_ID_CHARACTERS and _PROJECT.fullmatch(text) is not None
+
+
+def _is_id(text: str) -> bool:
+    low, high = limits.RESOURCE_ID_CHARACTERS_MIN, limits.RESOURCE_ID_CHARACTERS_MAX
+    return low <= len(text) <= high and _ID.fullmatch(text) is not None
 
 
 def check_any(name: str) -> str:
@@ -48,7 +57,7 @@ def check_any(name: str) -> str:
 def check_project(name: str) -> str:
     """Return the project of `projects/{project}`; raise ERR-01 for anything else."""
     prefix, _, project = name.partition("/")
-    if prefix != "projects" or not _PROJECT.fullmatch(project):
+    if prefix != "projects" or not _is_project(project):
         raise errors.bad_name(name)
     return project
 
