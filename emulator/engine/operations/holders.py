@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from emulator.engine.delivery.events import HolderClosed,
-    HolderHalfClosed, HolderOpened
+from emulator.engine.delivery.events import HolderClosed, HolderHalfClosed, HolderOpened
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.leases import Lease
 from emulator.engine.delivery.outcome import Outcome
