@@ -186,7 +186,8 @@ class Rewound(Event):
     done with for good. `failed` are those of them whose own leases ended, and they keep their ack
     ids; `canceled` are the ack ids of the other leases, running or ended, which name nothing any
     more; `unacked` are those that were acked already.
-    With `until_us` the whole lane is DELAYED until then (ORD-08). `kept_for` is the stream that
+    A backoff that the lane had is over; with `until_us` all of it has another, with `first` DELAYED
+    until then (ORD-08). `kept_for` is the stream that
     alone may have it before `kept_until_us`. `ready_at`: the lane stands among those that are
     ready, at the end, or - of RELEASED leases - in front of them all, and gives way to messages
     without a key from below that position; None: it does not stand there.
