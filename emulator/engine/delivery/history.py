@@ -9,8 +9,8 @@ from emulator.engine.log.message_log import Message, MessageLog
 class History:
     """The acked messages that one subscription retains (SEK-11).
 
-    What was published since it began stays in the log; `older` are messages from before, acked
-    since, by their positions.
+    What was published since it began, or brought back from before by a snapshot, stays in the log;
+    `older` are messages from before that, acked since, by their positions.
     """
 
     def __init__(self, log: MessageLog, position: int) -> None:
@@ -34,6 +34,15 @@ class History:
     def unacked(self, message: Message) -> None:
         """Take note that `message` is acked no longer."""
         self.older.pop(message.position, None)
+
+    def reach_back(self, position: int) -> None:
+        """Retain also what was published from `position` on: none of it is acked now."""
+        if position >= self._reader.position:
+            return
+        former, self._reader = self._reader, self._log.attach(position)
+        self._log.detach(former)
+        self._start = min(self._start, position)
+        self.older = {each: message for each, message in self.older.items() if each < position}
 
     def take_older(self) -> dict[int, Message]:
         """Let go of the older messages, and return them."""

@@ -81,6 +81,7 @@ class Seeking:
         # What is acked by this, that was not, is retained (SEK-11).
         positions = {message.position for message in unacked}
         others, count = backlog.unacked()
+        found.history.reach_back(target.position)
         return _replace(
             found,
             target.position,
