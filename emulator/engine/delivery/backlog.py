@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from emulator.api import pubsub
+from emulator.engine.delivery import unanswered
 from emulator.engine.delivery.ack_ids import AckIdMint
 from emulator.engine.delivery.ages import NO_TIME_US
 from emulator.engine.delivery.dead_letter import Forwarder
@@ -20,7 +21,6 @@ from emulator.engine.delivery.delivery_rules import DeliveryRules
 from emulator.engine.delivery.events import (
     Expired,
     Extended,
-    Leased,
     Reason,
     Recording,
 )
@@ -33,7 +33,7 @@ from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.intake import Intake
 from emulator.engine.delivery.lanes import Lanes
 from emulator.engine.delivery.lease_request import LeaseRequest
-from emulator.engine.delivery.leases import Lease, Leases
+from emulator.engine.delivery.leases import Lease, Leases, leased
 from emulator.engine.delivery.outcome import Available, Effect
 from emulator.engine.delivery.queue import UnkeyedQueue
 from emulator.engine.delivery.settling import Settling
@@ -203,6 +203,8 @@ class Backlog:
         self.leases.start(taken, deadline_us, holder)
         if holder is not None:
             holder.is_blocked = not taken and request.is_full and self.available > 0
+            if taken and (batch := taken[0].batch) is not None:
+                holder.note_sent(batch, now)
         if taken:
             self._expiry.note_leased(taken)
         leases = self._failures.leases_of(taken)
@@ -228,21 +230,10 @@ class Backlog:
         is_blocked = holder is not None and holder.is_blocked
         if not leases and lanes is None and is_blocked == was_blocked:
             return
-        ack_ids, messages, attempts = zip(*leases, strict=True) if leases else ((), (), ())
-        shared.recording.add(
-            Leased(
-                shared.subscription,
-                holder.id if holder is not None else None,
-                is_blocked,
-                now,
-                deadline_us,
-                ack_ids,
-                tuple([message.position for message in messages]),
-                attempts,
-                lanes.ready.take_moves() if lanes is not None else (),
-                lanes is not None and lanes.is_turn_of_unkeyed,
-            )
-        )
+        moves = lanes.ready.take_moves() if lanes is not None else ()
+        is_turn = lanes is not None and lanes.is_turn_of_unkeyed
+        event = leased(shared.subscription, leases, holder, now, deadline_us, moves, is_turn)
+        shared.recording.add(event)
 
     # --- acknowledgements ---
 
@@ -263,19 +254,21 @@ class Backlog:
     def set_deadline(self, ack_ids: Iterable[str], seconds: int, now: int) -> AckReport | None:
         """Let running leases end `seconds` from `now`, or at once and as failures (DLV-03)."""
         if seconds:
-            return self.modify(ack_ids, now + seconds * SECOND_US)
+            return self.modify(ack_ids, now + seconds * SECOND_US, now)
         return self.nack(ack_ids, now)
 
-    def modify(self, ack_ids: Iterable[str], deadline_us: int) -> AckReport | None:
+    def modify(self, ack_ids: Iterable[str], deadline_us: int, now: int) -> AckReport | None:
         """Let the running leases that `ack_ids` name end at `deadline_us` (DLV-21).
 
         A lease that has ended is not taken up again: its message waits for the next one (DLV-23).
         """
         running, report = self._running(ack_ids)
+        prompt = unanswered.note_receipts(running, now)
         self.leases.extend(running, deadline_us)
         if running and self._shared.recording.is_on:
             named = tuple(delivery.ack_id for delivery in running)
-            self._shared.recording.add(Extended(self._shared.subscription, named, deadline_us))
+            event = Extended(self._shared.subscription, named, deadline_us, prompt)
+            self._shared.recording.add(event)
         return report
 
     def nack(self, ack_ids: Iterable[str], now: int) -> AckReport | None:

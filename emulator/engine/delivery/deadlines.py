@@ -54,7 +54,8 @@ class Deadlines(Generic[Owner]):
         shortened = []
         for delivery in deliveries:
             assert delivery.batch is not None
-            if deadline_us < delivery.batch.deadline_us:
+            # Where it stays as it was, it is touched all the same (`is_untouched`).
+            if deadline_us <= delivery.batch.deadline_us:
                 shortened.append(delivery)
             else:
                 delivery.deadline_us = deadline_us

@@ -79,10 +79,10 @@ class Delivery:
     """`ack_id` names the newest lease, `deadline_us` is when that lease, or its backoff, ends.
 
     `failures` counts nacks and expiries; `first_counted` is how many of them came before the
-    subscription's present dead-letter policy, `policy` which policy that was. `holder` is who has
-    it, where leases are held in a window, and `lane` that of its ordering key. `requeued_at`
-    orders redeliveries: it is the end of the log at the time, and this one goes out again after
-    every message below that position.
+    subscription's present dead-letter policy, `policy` which policy that was, and `nacked_by` the
+    stream of the last failure if that was a nack. `holder` is who has it, where leases are held in
+    a window, and `lane` that of its ordering key. `requeued_at` orders redeliveries: it is the end
+    of the log at the time, and this one goes out again after every message below that position.
     """
 
     __slots__ = (
@@ -94,6 +94,7 @@ class Delivery:
         "holder",
         "lane",
         "message",
+        "nacked_by",
         "policy",
         "requeued_at",
         "state",
@@ -103,6 +104,7 @@ class Delivery:
     requeued_at: int
     deadline_us: int
     first_counted: int
+    nacked_by: Holder | None
     policy: int
 
     def __init__(self, message: Message, lane: Lane | None = None) -> None:
@@ -138,16 +140,22 @@ def move(deliveries: Iterable[Delivery], start: DeliveryState, state: DeliverySt
 class DeadlineBatch:
     """Deliveries of one backlog that come up together; `live` counts those that are still here.
 
-    `owner` is the backlog, for whoever asks whose they are.
+    `owner` is the backlog, for whoever asks whose they are. `sent_us` is when they were leased to
+    a stream, None for all other batches.
     """
 
-    __slots__ = ("deadline_us", "deliveries", "live", "owner")
+    __slots__ = ("deadline_us", "deliveries", "live", "owner", "sent_us")
 
     def __init__(self, owner: Any, deliveries: Sequence[Delivery], deadline_us: int) -> None:
         self.owner = owner
         self.deliveries = deliveries
         self.deadline_us = deadline_us
         self.live = len(deliveries)
+        self.sent_us: int | None = None
+
+    def is_untouched(self, delivery: Delivery) -> bool:
+        """Whether nobody has ended or changed a lease of this batch since it was made."""
+        return delivery.batch is self and delivery.deadline_us == self.deadline_us
 
     def __repr__(self) -> str:
         return f"<DeadlineBatch of {self.live} at {self.deadline_us}>"
@@ -170,6 +178,7 @@ class Lane:
         "kept_until_us",
         "key",
         "leased",
+        "nacked_by",
         "pending",
         "ready_at",
     )
@@ -184,6 +193,7 @@ class Lane:
         self.leased = 0
         self.holder: Holder | None = None
         self.kept_for: Holder | None = None  # the stream that nacked a message of it
+        self.nacked_by: Holder | None = None  # as that, also when it has the messages again
         self.is_delayed = False
         self.is_ready = False  # stands among the lanes that anybody may take from
 

@@ -40,8 +40,15 @@ class Failures:
         """The leases of `deliveries` end as failures: each is counted (DLV-03, DLV-06)."""
         unkeyed: defaultdict[int | None, list[Delivery]] = defaultdict(list)  # by end of backoff
         keyed: list[Delivery] = []
+        if holders := frozenset(d.holder.id for d in deliveries if d.holder is not None):
+            # First of all effects: they may be leaving, and others are served before them.
+            self._shared.effects.append(self._shared.wake._replace(last=holders))
+        is_nack = reason is Reason.NACK
         for delivery in deliveries:
             self._count(delivery)
+            delivery.nacked_by = delivery.holder if is_nack else None
+            if delivery.holder is not None:
+                delivery.holder.has_nacked |= is_nack
             forward = self._forward(delivery)
             if forward is not None:
                 self._dead_letter(delivery, forward)

@@ -7,8 +7,21 @@ acknowledgement over another connection, a deadline, a deletion.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 _UNLIMITED = sys.maxsize
+_SLACK = 64
+
+
+class Sent(Protocol):
+    """Leases that were made together for a holder; see `delivery.DeadlineBatch`."""
+
+    live: int
+    sent_us: int | None
+    deliveries: Sequence[Any]
+
+    def is_untouched(self, delivery: Any) -> bool: ...
 
 
 class Holder:
@@ -17,12 +30,17 @@ class Holder:
     Without `ack_deadline_us` it has the subscription's own. One that `is_passing` is a unary
     pull's: its leases fill no window, and it keeps no ordering key.
 
-    It `is_open` until the stream is over, and `is_blocked` when messages were there and the window
-    had no room for the next one.
+    It `is_open` until its client half-closes or the stream is over, and `is_blocked` when messages
+    were there and the window had no room for the next one. `sent` has what was leased to it, what
+    is settled left out now and then. `has_half_closed`, `has_nacked` and `sends_receipts` say what
+    its client did (see `unanswered`).
     """
 
     __slots__ = (
+        "_tidy_at",
         "ack_deadline_us",
+        "has_half_closed",
+        "has_nacked",
         "held_bytes",
         "held_messages",
         "id",
@@ -31,6 +49,8 @@ class Holder:
         "is_passing",
         "max_bytes",
         "max_messages",
+        "sends_receipts",
+        "sent",
         "subscription",
     )
 
@@ -54,6 +74,19 @@ class Holder:
         self.is_blocked = False
         self.is_open = True
         self.is_passing = is_passing
+        self.has_half_closed = False
+        self.has_nacked = False
+        self.sends_receipts = False
+        self.sent: list[Sent] = []
+        self._tidy_at = _SLACK
+
+    def note_sent(self, batch: Sent, now: int) -> None:
+        """These leases are on their way to it."""
+        batch.sent_us = now
+        self.sent.append(batch)
+        if len(self.sent) > self._tidy_at:
+            self.sent = [batch for batch in self.sent if batch.live]
+            self._tidy_at = 2 * len(self.sent) + _SLACK
 
     @property
     def room_messages(self) -> int:

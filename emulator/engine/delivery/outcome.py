@@ -14,9 +14,13 @@ Value = TypeVar("Value")
 
 
 class Available(NamedTuple):
-    """Messages of this subscription may be waiting: whoever waits for them should try to lease."""
+    """Messages of this subscription may be waiting: whoever waits for them should try to lease.
+
+    The holders in `last` just nacked messages or let their leases end; others come before them.
+    """
 
     subscription: str
+    last: frozenset[int] = frozenset()
 
 
 class Ended(NamedTuple):
@@ -57,6 +61,7 @@ class Due(StrEnum):
     TOPIC_RETENTION = "topic retention"
     SNAPSHOT_EXPIRY = "snapshot expiry"
     SUBSCRIPTION_EXPIRY = "subscription expiry"
+    DEPARTURE = "departure"
 
 
 class Fired(NamedTuple):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from emulator.engine.delivery.events import HolderClosed, HolderOpened
+from emulator.engine.delivery.events import HolderClosed, HolderLeft, HolderOpened
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.leases import Lease
-from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.delivery.outcome import Effect, Outcome
+from emulator.engine.resources.departure import Departure
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits
+from emulator.engine.values.durations import MILLISECOND_US
 
 
 class Window(NamedTuple):
@@ -71,16 +73,10 @@ class Holders:
             found.holders[holder] = None
         found.use(now)
         if world.recording.is_on:
-            world.recording.add(
-                HolderOpened(
-                    holder.id,
-                    subscription,
-                    window.ack_deadline_us,
-                    window.max_messages,
-                    window.max_bytes,
-                    window.is_passing,
-                )
+            event = HolderOpened(
+                holder.id, subscription, window.ack_deadline_us, *window[:2], window.is_passing
             )
+            world.recording.add(event)
         return world.outcome(holder.id)
 
     def pull(self, subscription: str, max_messages: int, *, now: int) -> Outcome[Leases]:
@@ -124,20 +120,47 @@ class Holders:
             found.use(now)  # SUB-22: a consumer that receives
         return self._world.outcome(_leases(found, leases, is_blocked=holder.is_blocked))
 
+    def half_close(self, holder_id: int, *, is_sending: bool, now: int) -> Outcome[None]:
+        """The client of a stream has said all: take back what it never answered (STR-14).
+
+        While it `is_sending`, what is on its way may still be taken: that waits for `close`.
+        """
+        holder = self._world.holders.get(holder_id)
+        if holder is None:
+            return Outcome(None)
+        holder.has_half_closed = True
+        return self._world.outcome(None, self._depart(holder, None if is_sending else now))
+
     def close(self, holder_id: int, *, now: int) -> Outcome[None]:
-        """A holder is over; its leases run on and fill no window (STR-05)."""
+        """A holder is over; its leases run on and fill no window (STR-05).
+
+        What was sent to it and cannot have been taken is soon taken back (see `unanswered`).
+        """
         holder = self._world.holders.pop(holder_id, None)
         if holder is None:
             return Outcome(None)
-        holder.is_open = False
+        effects = self._depart(holder, now + limits.LAST_ANSWERS_MS * MILLISECOND_US)
+        found = self._world.subscriptions.get(holder.subscription)
+        if found is not None:
+            found.holders.pop(holder, None)
         if self._world.recording.is_on:
             self._world.recording.add(HolderClosed(holder_id))
+        return self._world.outcome(None, effects)
+
+    def _depart(self, holder: Holder, at_us: int | None) -> tuple[Effect, ...]:
+        """The client of a holder goes; look at `at_us` for what it left unanswered."""
+        holder.is_open = False
         found = self._world.subscriptions.get(holder.subscription)
         if found is None or holder.is_passing:
-            return self._world.outcome(None)
-        found.holders.pop(holder, None)
+            return ()
+        if at_us is not None and (holder.sends_receipts or holder.has_nacked):
+            found.alarms.set(Departure(holder, found.backlog), at_us)
+        else:
+            at_us = None
+        if self._world.recording.is_on:
+            self._world.recording.add(HolderLeft(holder.id, holder.has_half_closed, at_us))
         # Keys that were kept for it are anybody's now.
-        return self._world.outcome(None, (found.backlog.wake,))
+        return (found.backlog.wake,)
 
 
 def properties_of(found: Subscription) -> Properties:
