@@ -21,7 +21,6 @@ from emulator.engine.delivery.delivery_rules import DeliveryRules
 from emulator.engine.delivery.events import (
     Expired,
     Extended,
-    Leased,
     Reason,
     Recording,
 )
@@ -34,7 +33,7 @@ from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.intake import Intake
 from emulator.engine.delivery.lanes import Lanes
 from emulator.engine.delivery.lease_request import LeaseRequest
-from emulator.engine.delivery.leases import Lease, Leases
+from emulator.engine.delivery.leases import Lease, Leases, leased
 from emulator.engine.delivery.outcome import Available, Effect
 from emulator.engine.delivery.queue import UnkeyedQueue
 from emulator.engine.delivery.settling import Settling
@@ -231,21 +230,10 @@ class Backlog:
         is_blocked = holder is not None and holder.is_blocked
         if not leases and lanes is None and is_blocked == was_blocked:
             return
-        ack_ids, messages, attempts = zip(*leases, strict=True) if leases else ((), (), ())
-        shared.recording.add(
-            Leased(
-                shared.subscription,
-                holder.id if holder is not None else None,
-                is_blocked,
-                now,
-                deadline_us,
-                ack_ids,
-                tuple([message.position for message in messages]),
-                attempts,
-                lanes.ready.take_moves() if lanes is not None else (),
-                lanes is not None and lanes.is_turn_of_unkeyed,
-            )
-        )
+        moves = lanes.ready.take_moves() if lanes is not None else ()
+        is_turn = lanes is not None and lanes.is_turn_of_unkeyed
+        event = leased(shared.subscription, leases, holder, now, deadline_us, moves, is_turn)
+        shared.recording.add(event)
 
     # --- acknowledgements ---
 
@@ -275,11 +263,12 @@ class Backlog:
         A lease that has ended is not taken up again: its message waits for the next one (DLV-23).
         """
         running, report = self._running(ack_ids)
-        unanswered.note_receipts(running, now)
+        prompt = unanswered.note_receipts(running, now)
         self.leases.extend(running, deadline_us)
         if running and self._shared.recording.is_on:
             named = tuple(delivery.ack_id for delivery in running)
-            self._shared.recording.add(Extended(self._shared.subscription, named, deadline_us))
+            event = Extended(self._shared.subscription, named, deadline_us, prompt)
+            self._shared.recording.add(event)
         return report
 
     def nack(self, ack_ids: Iterable[str], now: int) -> AckReport | None:

@@ -140,8 +140,8 @@ def move(deliveries: Iterable[Delivery], start: DeliveryState, state: DeliverySt
 class DeadlineBatch:
     """Deliveries of one backlog that come up together; `live` counts those that are still here.
 
-    `owner` is the backlog, for whoever asks whose they are. `sent_us` is when they were leased to a
-    stream, None for all other batches.
+    `owner` is the backlog, for whoever asks whose they are. `sent_us` is when they were leased to
+    a stream, None for all other batches.
     """
 
     __slots__ = ("deadline_us", "deliveries", "live", "owner", "sent_us")

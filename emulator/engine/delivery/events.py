@@ -123,11 +123,16 @@ class Leased(Event):
 
 @dataclass(frozen=True, slots=True)
 class Extended(Event):
-    """Running leases end at `deadline_us` instead (DLV-21). Determines their deadlines."""
+    """Running leases end at `deadline_us` instead (DLV-21).
+
+    Determines their deadlines, and that the clients of `holders` are known to send receipts for
+    what they get (see `unanswered`).
+    """
 
     subscription: str
     ack_ids: tuple[str, ...]
     deadline_us: int
+    holders: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,21 +314,21 @@ class HolderDeadline(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class HolderHalfClosed(Event):
-    """The client of a holder has said all (STR-14).
+class HolderLeft(Event):
+    """The client of a holder goes, having half-closed or not; it is delivered to no more.
 
-    Determines that keys that were kept for it are anybody's, and what it may leave unanswered.
+    Determines that keys which were kept for it are anybody's, and when what it left unanswered is
+    looked at (None: not yet, or never).
     """
 
     holder: int
+    has_half_closed: bool
+    at_us: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class HolderClosed(Event):
-    """A holder is over: its leases run on, and keys that were kept for it are anybody's (STR-05).
-
-    Determines that it is closed and known no more.
-    """
+    """A holder is over: its leases run on (STR-05). Determines that it is known no more."""
 
     holder: int
 

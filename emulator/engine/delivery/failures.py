@@ -40,9 +40,15 @@ class Failures:
         """The leases of `deliveries` end as failures: each is counted (DLV-03, DLV-06)."""
         unkeyed: defaultdict[int | None, list[Delivery]] = defaultdict(list)  # by end of backoff
         keyed: list[Delivery] = []
-        self._note_holders(deliveries, is_nack=reason is Reason.NACK)
+        if holders := frozenset(d.holder.id for d in deliveries if d.holder is not None):
+            # First of all effects: they may be leaving, and others are served before them.
+            self._shared.effects.append(self._shared.wake._replace(last=holders))
+        is_nack = reason is Reason.NACK
         for delivery in deliveries:
             self._count(delivery)
+            delivery.nacked_by = delivery.holder if is_nack else None
+            if delivery.holder is not None:
+                delivery.holder.has_nacked |= is_nack
             forward = self._forward(delivery)
             if forward is not None:
                 self._dead_letter(delivery, forward)
@@ -59,17 +65,6 @@ class Failures:
             self._give_back(group, reason, until_us)
         if keyed and self._lanes is not None:
             self._lanes.give_back(keyed, reason, now)
-
-    def _note_holders(self, deliveries: Sequence[Delivery], *, is_nack: bool) -> None:
-        """Whoever had them may be leaving: others are served first (see `unanswered`)."""
-        holders = frozenset(d.holder.id for d in deliveries if d.holder is not None)
-        if holders:
-            # First of all effects.
-            self._shared.effects.append(self._shared.wake._replace(last=holders))
-        for delivery in deliveries:
-            delivery.nacked_by = delivery.holder if is_nack else None
-            if is_nack and delivery.holder is not None:
-                delivery.holder.has_nacked = True
 
     # --- attempts ---
 

@@ -7,17 +7,21 @@ acknowledgement over another connection, a deadline, a deletion.
 from __future__ import annotations
 
 import sys
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 _UNLIMITED = sys.maxsize
 _SLACK = 64
 
 
-class SentBatch(Protocol):
-    """Leases that one call made, `live` of them running; `sent_us` is when."""
+class Sent(Protocol):
+    """Leases that were made together for a holder; see `delivery.DeadlineBatch`."""
 
     live: int
     sent_us: int | None
+    deliveries: Sequence[Any]
+
+    def is_untouched(self, delivery: Any) -> bool: ...
 
 
 class Holder:
@@ -73,10 +77,10 @@ class Holder:
         self.has_half_closed = False
         self.has_nacked = False
         self.sends_receipts = False
-        self.sent: list[SentBatch] = []
+        self.sent: list[Sent] = []
         self._tidy_at = _SLACK
 
-    def note_sent(self, batch: SentBatch, now: int) -> None:
+    def note_sent(self, batch: Sent, now: int) -> None:
         """These leases are on their way to it."""
         batch.sent_us = now
         self.sent.append(batch)

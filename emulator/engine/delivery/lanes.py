@@ -210,8 +210,8 @@ class Lanes:
             lane.leased -= len(deliveries)
             if reason is Reason.NACK and lane.holder is not None:
                 # Its consumer may be at the later messages still; another would overtake it.
-                lane.kept_for, lane.kept_until_us = lane.holder, now + _KEPT_US
-                lane.nacked_by = lane.holder
+                lane.kept_for = lane.nacked_by = lane.holder
+                lane.kept_until_us = now + _KEPT_US
             first = min(deliveries, key=position_of)
             rewound = self._rewind(lane, first)
             until_us = self._start_delay(lane, first, now)

@@ -16,6 +16,7 @@ from emulator.engine.delivery.delivery import (
     DeliveryState,
     move,
 )
+from emulator.engine.delivery.events import Leased
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Effect, Room
 from emulator.engine.log.message_log import Message
@@ -151,3 +152,28 @@ def _fill_window(holder: Holder, taken: Sequence[Delivery]) -> None:
         held_bytes += len(delivery.message.encoded)
     holder.held_bytes += held_bytes
     holder.held_messages += len(taken)
+
+
+def leased(
+    subscription: str,
+    leases: Sequence[Lease],
+    holder: Holder | None,
+    now: int,
+    deadline_us: int,
+    moves: tuple[bool, ...],
+    is_turn_of_unkeyed: bool,
+) -> Leased:
+    """What happened when `leases` were made."""
+    ack_ids, messages, attempts = zip(*leases, strict=True) if leases else ((), (), ())
+    return Leased(
+        subscription,
+        holder.id if holder is not None else None,
+        holder is not None and holder.is_blocked,
+        now,
+        deadline_us,
+        ack_ids,
+        tuple([message.position for message in messages]),
+        attempts,
+        moves,
+        is_turn_of_unkeyed,
+    )

@@ -61,7 +61,7 @@ class Due(StrEnum):
     TOPIC_RETENTION = "topic retention"
     SNAPSHOT_EXPIRY = "snapshot expiry"
     SUBSCRIPTION_EXPIRY = "subscription expiry"
-    DEPARTURE = "departure of a stream"
+    DEPARTURE = "departure"
 
 
 class Fired(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from emulator.engine.delivery.events import HolderClosed, HolderHalfClosed, HolderOpened
+from emulator.engine.delivery.events import HolderClosed, HolderLeft, HolderOpened
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.leases import Lease
-from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.delivery.outcome import Effect, Outcome
 from emulator.engine.resources.departure import Departure
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.world import World
@@ -73,16 +73,10 @@ class Holders:
             found.holders[holder] = None
         found.use(now)
         if world.recording.is_on:
-            world.recording.add(
-                HolderOpened(
-                    holder.id,
-                    subscription,
-                    window.ack_deadline_us,
-                    window.max_messages,
-                    window.max_bytes,
-                    window.is_passing,
-                )
+            event = HolderOpened(
+                holder.id, subscription, window.ack_deadline_us, *window[:2], window.is_passing
             )
+            world.recording.add(event)
         return world.outcome(holder.id)
 
     def pull(self, subscription: str, max_messages: int, *, now: int) -> Outcome[Leases]:
@@ -133,11 +127,9 @@ class Holders:
         """
         holder = self._world.holders.get(holder_id)
         if holder is None:
-            return self._world.outcome(None)
+            return Outcome(None)
         holder.has_half_closed = True
-        if self._world.recording.is_on:
-            self._world.recording.add(HolderHalfClosed(holder_id))
-        return self._depart(holder, None if is_sending else now)
+        return self._world.outcome(None, self._depart(holder, None if is_sending else now))
 
     def close(self, holder_id: int, *, now: int) -> Outcome[None]:
         """A holder is over; its leases run on and fill no window (STR-05).
@@ -146,25 +138,29 @@ class Holders:
         """
         holder = self._world.holders.pop(holder_id, None)
         if holder is None:
-            return self._world.outcome(None)
-        if self._world.recording.is_on:
-            self._world.recording.add(HolderClosed(holder_id))
-        outcome = self._depart(holder, now + limits.LAST_ANSWERS_MS * MILLISECOND_US)
+            return Outcome(None)
+        effects = self._depart(holder, now + limits.LAST_ANSWERS_MS * MILLISECOND_US)
         found = self._world.subscriptions.get(holder.subscription)
         if found is not None:
             found.holders.pop(holder, None)
-        return outcome
+        if self._world.recording.is_on:
+            self._world.recording.add(HolderClosed(holder_id))
+        return self._world.outcome(None, effects)
 
-    def _depart(self, holder: Holder, at_us: int | None) -> Outcome[None]:
+    def _depart(self, holder: Holder, at_us: int | None) -> tuple[Effect, ...]:
         """The client of a holder goes; look at `at_us` for what it left unanswered."""
         holder.is_open = False
         found = self._world.subscriptions.get(holder.subscription)
         if found is None or holder.is_passing:
-            return self._world.outcome(None)
+            return ()
         if at_us is not None and (holder.sends_receipts or holder.has_nacked):
             found.alarms.set(Departure(holder, found.backlog), at_us)
+        else:
+            at_us = None
+        if self._world.recording.is_on:
+            self._world.recording.add(HolderLeft(holder.id, holder.has_half_closed, at_us))
         # Keys that were kept for it are anybody's now.
-        return self._world.outcome(None, (found.backlog.wake,))
+        return (found.backlog.wake,)
 
 
 def properties_of(found: Subscription) -> Properties:

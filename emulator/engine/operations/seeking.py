@@ -58,7 +58,8 @@ class Seeking:
         def wants(message: Message) -> bool:
             return message.publish_time_us >= time_us
 
-        self._record(BacklogReplaced(found.name, start, time_us, None))
+        if self._world.recording.is_on:
+            self._world.recording.add(BacklogReplaced(found.name, start, time_us, None))
         return _replace(found, start, carried, count, wants, kept)
 
     def _to_snapshot(self, found: Subscription, target: Snapshot) -> tuple[Effect, ...]:
@@ -68,7 +69,9 @@ class Seeking:
         _settle_feed(found)
         backlog, passes = found.backlog, found.backlog.filter
         unacked = target.unacked
-        self._record(BacklogReplaced(found.name, target.position, None, target.name))
+        if self._world.recording.is_on:
+            event = BacklogReplaced(found.name, target.position, None, target.name)
+            self._world.recording.add(event)
         if found.history is None:
             return _replace(
                 found,
@@ -90,10 +93,6 @@ class Seeking:
             lambda message: message.position in positions and matches(passes, message),
             [target.oldest_us, backlog.oldest_us],
         )
-
-    def _record(self, event: BacklogReplaced) -> None:
-        if self._world.recording.is_on:
-            self._world.recording.add(event)
 
 
 def _settle_feed(found: Subscription) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.deadlines import Deadlines
-from emulator.engine.delivery.events import Event, Recording
+from emulator.engine.delivery.events import Recording
 from emulator.engine.delivery.outcome import Effect
 from emulator.engine.log.message_log import MessageLog
 from emulator.engine.resources.alarms import Alarms
@@ -25,21 +25,16 @@ class Chore(Protocol):
 class Project:
     """What runs on one project's time: the leases of its subscriptions, and its chores."""
 
-    __slots__ = ("_freeing", "_recording", "alarms", "backoffs", "chores", "id", "leases")
+    __slots__ = ("_freeing", "alarms", "backoffs", "chores", "id", "leases", "recording")
 
     def __init__(self, project_id: str, recording: Recording) -> None:
         self.id = project_id
-        self._recording = recording
+        self.recording = recording
         self.leases: Deadlines[Backlog] = Deadlines()
         self.backoffs: Deadlines[Backlog] = Deadlines()
         self.alarms = Alarms(recording)
         self.chores: deque[Chore] = deque()
         self._freeing: set[MessageLog] = set()
-
-    def record(self, event: Event) -> None:
-        """Take note of what happened, should somebody listen."""
-        if self._recording.is_on:
-            self._recording.add(event)
 
     def free(self, log: MessageLog) -> None:
         """Have the entries of a log that nobody reads any more freed, in slices."""
@@ -57,7 +52,8 @@ class Project:
                 effects += chore.take_effects()
             if done < budget:
                 self.chores.popleft()
-                self.record(ChoreDone(self.id))
+                if self.recording.is_on:
+                    self.recording.add(ChoreDone(self.id))
                 if isinstance(chore, MessageLog):
                     self._freeing.discard(chore)
             budget -= done

@@ -95,7 +95,8 @@ class TopicRetention(Retention):
         if count > 0:
             self._log.advance(self._reader, position)
             self._project.free(self._log)
-            self._project.record(TopicExpired(self._topic.name, position))
+            if self._project.recording.is_on:
+                self._project.recording.add(TopicExpired(self._topic.name, position))
             effects.append(Fired(now, Due.TOPIC_RETENTION, self._topic.name, count))
         next_us = self.next_us
         if next_us is None:

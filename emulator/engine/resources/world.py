@@ -66,7 +66,8 @@ class World:
         if project is None:
             self.check_allowed(project_id)
             project = self.projects[project_id] = Project(project_id, self.recording)
-            project.record(ProjectSeen(project_id))
+            if self.recording.is_on:
+                self.recording.add(ProjectSeen(project_id))
         return project
 
     def check_allowed(self, project_id: str) -> None:
@@ -114,7 +115,8 @@ class World:
         project.alarms.set(snapshot, None)
         snapshot.close()
         project.chores.append(snapshot)
-        project.record(ResourceGone(name, now))
+        if self.recording.is_on:
+            self.recording.add(ResourceGone(name, now))
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str
