@@ -25,6 +25,13 @@ _MANY = 1_024
 class Expiry:
     """Finds what is too old in one backlog, and drops it."""
 
+    __slots__ = (
+        "_lanes",
+        "_leases",
+        "_queue",
+        "_shared",
+    )
+
     def __init__(
         self, shared: Shared, queue: UnkeyedQueue, leases: Leases, lanes: Lanes | None
     ) -> None:

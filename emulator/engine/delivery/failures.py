@@ -27,6 +27,14 @@ class Failures:
     `forwarder` says where those go whose attempts are used up.
     """
 
+    __slots__ = (
+        "_lanes",
+        "_leases",
+        "_queue",
+        "_shared",
+        "forwarder",
+    )
+
     def __init__(
         self, shared: Shared, queue: UnkeyedQueue, leases: Leases, lanes: Lanes | None
     ) -> None:

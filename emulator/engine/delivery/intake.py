@@ -21,6 +21,16 @@ class Intake:
     `feed` brings those of a seek, until they are all here.
     """
 
+    __slots__ = (
+        "_fed",
+        "_fed_acked",
+        "_lanes",
+        "_queue",
+        "_shared",
+        "feed",
+        "filter",
+    )
+
     def __init__(
         self, shared: Shared, queue: UnkeyedQueue, lanes: Lanes | None, filter: Filter | None
     ) -> None:

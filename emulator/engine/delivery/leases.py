@@ -43,6 +43,16 @@ class Leases:
     backoffs of the DELAYED ones, are in the project's heaps, under the backlog that is `owner`.
     """
 
+    __slots__ = (
+        "_backoffs",
+        "_effects",
+        "_mint",
+        "_owner",
+        "by_ack_id",
+        "deadlines",
+        "running",
+    )
+
     def __init__(
         self,
         owner: object,

@@ -26,6 +26,13 @@ class UnkeyedQueue:
     passed over, and bounded by those that wait.
     """
 
+    __slots__ = (
+        "delayed",
+        "redeliveries",
+        "source",
+        "waiting",
+    )
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self.redeliveries: deque[Delivery] = deque()

@@ -21,6 +21,12 @@ class ReadyLanes:
     or else went to the back. It is kept while somebody records events.
     """
 
+    __slots__ = (
+        "_recording",
+        "line",
+        "moves",
+    )
+
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self.line: deque[Lane] = deque()

@@ -16,6 +16,14 @@ from emulator.engine.delivery.shared import Shared
 class Settling:
     """Settles the deliveries of one backlog."""
 
+    __slots__ = (
+        "_acked_ids",
+        "_lanes",
+        "_leases",
+        "_queue",
+        "_shared",
+    )
+
     def __init__(
         self, shared: Shared, queue: UnkeyedQueue, leases: Leases, lanes: Lanes | None
     ) -> None:
