@@ -1,8 +1,9 @@
 """Re-create `protos/` byte for byte from pinned, published packages.
 
 Run `python -m scripts.vendor_protos`. Each archive is fetched with its registry's ordinary client
-(`pip download`, `npm pack`, `mvn`) and refused unless its SHA-256 is the pinned one. `google/protobuf`
-is not vendored: those files come with the pinned grpcio-tools that compiles the others.
+(`pip download`, `npm pack`, `mvn dependency:copy`) and refused unless its SHA-256 is the pinned
+one. `google/protobuf` is not vendored: those files come with the pinned grpcio-tools that compiles
+the others.
 """
 
 import argparse

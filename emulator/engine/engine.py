@@ -16,6 +16,7 @@ from emulator.engine.delivery.outcome import Effect, Ended, Fired, Forward, Outc
 from emulator.engine.log import publishing
 from emulator.engine.operations.holders import Holders
 from emulator.engine.operations.iam_policies import Policies
+from emulator.engine.operations.schemas import Schemas
 from emulator.engine.operations.seeking import Seeking
 from emulator.engine.operations.snapshots import Snapshots
 from emulator.engine.operations.streaming import Streaming
@@ -51,6 +52,7 @@ class Engine:
         self.streaming = Streaming(world, self.holders)
         self.policies = Policies(world)
         self.snapshots = Snapshots(world)
+        self.schemas = Schemas(world)
         self.seeking = Seeking(world)
 
     # --- messages ---
@@ -65,6 +67,8 @@ class Engine:
         publishing.check_sizes(request, len(encoded_request))
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
+        if topic.schema is not None:
+            topic.schema.stamp(request.messages, encoded)  # PUB-50, PUB-51
         return Outcome(self._append(topic, encoded, request.messages, now), topic.told.wake)
 
     def forward(self, effect: Forward, *, now: int) -> Outcome[None]:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from emulator.api.iam import Policy
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.resources.project import Project
+from emulator.engine.resources.schema import Schema
 from emulator.engine.resources.snapshot import Snapshot
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.topic import Topic
@@ -31,6 +32,8 @@ class World:
         self.holders: dict[int, Holder] = {}
         self.holders_opened = 0
         self.snapshots_made = 0
+        self.schemas: dict[str, Schema] = {}
+        self.revisions_made = 0
         self.policies: dict[str, Policy] = {}
         self.policy_changes = 0
         self.generation = 0  # counts the subscriptions ever made
@@ -42,6 +45,7 @@ class World:
             names.TOPICS: self.topics,
             names.SUBSCRIPTIONS: self.subscriptions,
             names.SNAPSHOTS: self.snapshots,
+            names.SCHEMAS: self.schemas,
         }
 
     def project(self, project_id: str) -> Project:
@@ -88,6 +92,19 @@ class World:
         if holder is None:
             raise errors.stream_closed()
         return holder
+
+    def schema(self, name: str) -> Schema:
+        """The schema; ERR-01, ERR-05 or ERR-04 if there is none."""
+        schema = self.schemas.get(name)
+        if schema is None:
+            self.check_allowed(names.check(name, names.SCHEMAS))
+            raise errors.not_found(name)
+        return schema
+
+    def next_revision(self) -> int:
+        """The number of a new revision."""
+        self.revisions_made += 1
+        return self.revisions_made
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str

@@ -21,7 +21,7 @@ _PROMOTIONS = {
 
 
 #: How many pairs of types one comparison may look at; a limit of ours, so that it ends soon.
-STEPS = 250_000
+STEPS = 50_000
 _SHOWN_CHARACTERS = 120
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,8 @@ _PROCESSES = 2
 _KEPT = 100
 _KEPT_BYTES = 64 * 1024
 _REASON_CHARACTERS = 1_000
+#: What the compiler's libraries log, which is about no definition in particular.
+_LOG_LINE = re.compile(r"WARNING: All log messages|[WIEF]\d{4} ")
 
 
 class _Job(NamedTuple):
@@ -111,7 +114,9 @@ class Compiler:
 def _reason(complaint: str, folder: str) -> str:
     """What the compiler says, without the names of our files."""
     lines = complaint.replace(f"{folder}/", "").splitlines()
-    reason = " ".join(line.removeprefix(f"{FOLDER_FILE}:") for line in lines).strip()
+    reason = " ".join(
+        line.removeprefix(f"{FOLDER_FILE}:") for line in lines if not _LOG_LINE.match(line)
+    ).strip()
     if 'Import "' in reason:
         reason = f"imports of other files are not allowed: {reason}"  # PRO-01, PRO-04
     return reason[:_REASON_CHARACTERS] or "it is not a .proto file"
