@@ -7,82 +7,98 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from emulator.schemas.protobuf.descriptors import is_map, is_repeated, is_required
 
-_TYPES = {
-    value: name.removeprefix("TYPE_").lower()
-    for name, value in vars(FieldDescriptor).items()
-    if name.startswith("TYPE_")
-}
+# Any, throughout: the stubs of descriptors differ between releases of protobuf.
 
 
 def problems(newer: Any, older: Any) -> list[str]:
     """Return why the message `newer` cannot follow `older`; both are descriptors."""
-    # Any: the stubs of descriptors differ between releases of protobuf.
-    found: list[str] = []
-    seen: set[tuple[str, str]] = set()
-    pending = [(newer, older)]
-    while pending:
-        pair = pending.pop()
-        names = (pair[0].full_name, pair[1].full_name)
-        if names not in seen:
-            seen.add(names)
-            found += _differences(*pair)
-            pending += _inner_messages(*pair)
-    return found
+    return _Comparison(newer, older).run()
 
 
-def _differences(newer: Any, older: Any) -> list[str]:
-    new, old = newer.fields_by_number, older.fields_by_number
-    found = []
-    for number in sorted(new.keys() & old.keys()):
-        found += _changes(new[number], old[number])
-    for name in sorted(newer.fields_by_name.keys() & older.fields_by_name.keys()):
-        here, there = newer.fields_by_name[name], older.fields_by_name[name]
-        if here.number != there.number:
-            found.append(
-                f"{_path(here)} of number {here.number} is not compatible with {_path(there)} of "
-                f"number {there.number}"
+class _Comparison:
+    """Compares two roots and the messages within them, each pair once."""
+
+    def __init__(self, newer: Any, older: Any) -> None:
+        self._roots = newer, older
+        self._found: list[str] = []
+
+    def run(self) -> list[str]:
+        seen: set[tuple[str, str]] = set()
+        pending = [self._roots]
+        while pending:
+            newer, older = pending.pop()
+            names = (newer.full_name, older.full_name)
+            if names not in seen:
+                seen.add(names)
+                pending += self._compare(newer, older)
+        return self._found
+
+    def _compare(self, newer: Any, older: Any) -> list[tuple[Any, Any]]:
+        """Compare two messages; return the pairs of messages that are their fields' types."""
+        new, old = _by_number(newer), _by_number(older)
+        inner = []
+        for number in sorted(new.keys() & old.keys()):
+            self._compare_fields(new[number], old[number])
+            types = (new[number].message_type, old[number].message_type)
+            if None not in types:
+                inner.append(types)
+        self._compare_numbers(newer, older)
+        for number in sorted(new.keys() ^ old.keys()):
+            field, what = (new[number], "added") if number in new else (old[number], "removed")
+            if is_required(field):
+                self._found.append(
+                    f"{_path(field)} of type {_type(field)} is required and cannot be {what}"
+                )
+        return inner
+
+    def _compare_fields(self, newer: Any, older: Any) -> None:
+        """Compare two fields of one number."""
+        if newer.name != older.name:
+            self._refuse(newer, older, f"of number {newer.number}", "of the same number")
+        elif _label(newer) != _label(older):
+            self._refuse(
+                newer, older, f", which is {_label(newer)},", f", which is {_label(older)}"
             )
-    for only, others, what in ((new, old, "added"), (old, new, "removed")):
-        for number in sorted(only.keys() - others.keys()):
-            if is_required(only[number]):
-                found.append(f"{_path(only[number])} of type {_type(only[number])} is required and "
-                             f"cannot be {what}")  # fmt: skip
-    return found
+        elif not self._have_one_type(newer, older):
+            self._refuse(newer, older, f"of type {_type(newer)}", f"of type {_type(older)}")
+
+    def _compare_numbers(self, newer: Any, older: Any) -> None:
+        """Compare the fields of one name."""
+        older_fields = {field.name: field for field in older.fields}
+        for field in newer.fields:
+            other = older_fields.get(field.name)
+            if other is not None and other.number != field.number:
+                self._refuse(field, other, f"of number {field.number}", f"of number {other.number}")
+
+    def _have_one_type(self, newer: Any, older: Any) -> bool:
+        if newer.type != older.type or is_map(newer) != is_map(older):
+            return False
+        if is_map(newer):
+            return all(
+                self._have_one_type(_entry(newer, part), _entry(older, part))
+                for part in ("key", "value")
+            )
+        types = [field.message_type or field.enum_type for field in (newer, older)]
+        if None in types:
+            return True
+        names = [_within(*each) for each in zip(types, self._roots, strict=True)]
+        return names[0] == names[1]
+
+    def _refuse(self, newer: Any, older: Any, how: str, how_older: str) -> None:
+        text = f"{_path(newer)} {how} is not compatible with {_path(older)} {how_older}"
+        self._found.append(text.replace(" ,", ","))
 
 
-def _changes(newer: Any, older: Any) -> list[str]:
-    """What differs between two fields of one number."""
-    if newer.name != older.name:
-        return [
-            f"{_path(newer)} of number {newer.number} is not compatible with {_path(older)} of "
-            "the same number"
-        ]
-    if _label(newer) != _label(older):
-        return [
-            f"{_path(newer)}, which is {_label(newer)}, is not compatible with {_path(older)}, "
-            f"which is {_label(older)}"
-        ]
-    if _type(newer) != _type(older):
-        return [
-            f"{_path(newer)} of type {_type(newer)} is not compatible with {_path(older)} of type "
-            f"{_type(older)}"
-        ]
-    return []
+def _by_number(message: Any) -> dict[int, Any]:
+    return {field.number: field for field in message.fields}
 
 
-def _inner_messages(newer: Any, older: Any) -> list[tuple[Any, Any]]:
-    """The messages within two messages that are to be compared as well."""
-    pairs = []
-    for number in newer.fields_by_number.keys() & older.fields_by_number.keys():
-        inner = newer.fields_by_number[number].message_type
-        of_older = older.fields_by_number[number].message_type
-        if inner is not None and of_older is not None:
-            pairs.append((inner, of_older))
-    return pairs
+def _entry(field: Any, part: str) -> Any:
+    return field.message_type.fields_by_name[part]
 
 
 def _label(field: Any) -> str:
@@ -92,16 +108,23 @@ def _label(field: Any) -> str:
 
 
 def _type(field: Any) -> str:
-    """The type by name; those of messages and enums as they are called within the schema."""
+    """The type as errors spell it."""
     if is_map(field):
-        entry = field.message_type.fields_by_name
-        return f"map<{_type(entry['key'])}, {_type(entry['value'])}>"
-    named = field.message_type if field.message_type is not None else field.enum_type
-    return _TYPES[field.type] if named is None else f"{_TYPES[field.type]} {_path(named)}"
+        return f"map<{_type(_entry(field, 'key'))}, {_type(_entry(field, 'value'))}>"
+    kind = FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+    named = field.message_type or field.enum_type
+    return kind if named is None else f"{kind} {_path(named)}"
 
 
 def _path(descriptor: Any) -> str:
-    """A name without its package, which may change."""
+    """A name without its package."""
     package = descriptor.file.package
-    return str(descriptor.full_name.removeprefix(f"{package}.") if package else
-               descriptor.full_name)  # fmt: skip
+    name: str = descriptor.full_name
+    return name.removeprefix(f"{package}.") if package else name
+
+
+def _within(descriptor: Any, root: Any) -> str:
+    """A type's name within a schema, whose own name may change."""
+    if f"{descriptor.full_name}.".startswith(f"{root.full_name}."):
+        return str(descriptor.full_name.removeprefix(root.full_name))
+    return _path(descriptor)

@@ -55,10 +55,14 @@ def _check_message(descriptor: Any, value: Any, depth: int) -> None:
     if depth > NESTING:
         raise BadPayload(f"Nested more than {NESTING} levels deep.")
     fields = {field.json_name: field for field in descriptor.fields}
+    given: set[int] = set()
     for key, item in value.items():
         field = fields.get(key) or descriptor.fields_by_name.get(key)
         if field is None:
             raise BadPayload(f"{descriptor.name} has no field {_shown(key)}")
+        if field.number in given:
+            raise BadPayload(f"{_shown(key)} is the second value of {field.name}")
+        given.add(field.number)
         if item is not None:
             _check_field(field, item, depth)
 
