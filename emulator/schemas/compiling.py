@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.api import schema
 from emulator.engine.resources.schema import Compiled
 from emulator.engine.values import schema_errors
-from emulator.schemas.failures import BadDefinition
+from emulator.schemas.failures import BadDefinition, Interrupted
 from emulator.schemas.protobuf.compiler import Compiler
 
 
@@ -28,6 +28,8 @@ class Compiling:
             return await self._text(given.definition)
         except BadDefinition as error:
             raise schema_errors.bad_schema(str(error)) from error
+        except Interrupted as error:
+            raise schema_errors.interrupted() from error
 
     async def _text(self, definition: str) -> Compiled:
         from emulator.schemas.protobuf import descriptors

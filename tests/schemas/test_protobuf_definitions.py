@@ -15,7 +15,7 @@ from emulator.api import schema
 from emulator.engine.resources.schema import Compiled
 from emulator.engine.values.errors import InvalidArgument
 from emulator.schemas.compiling import Compiling
-from emulator.schemas.failures import BadDefinition
+from emulator.schemas.failures import BadDefinition, Interrupted
 from emulator.schemas.protobuf import compiler, descriptors
 from emulator.schemas.protobuf.compiler import Compiler
 from tests.schemas.protobuf import EDITION, PROTO2, PROTO3, compile_text
@@ -173,7 +173,9 @@ def test_closing_kills_what_runs(started: Compiler) -> None:
     thread.join(30)
     assert not thread.is_alive()
     assert children() == []
-    assert all(isinstance(error, BadDefinition) for error in failures)
+    assert all(isinstance(error, Interrupted) for error in failures)
+    with pytest.raises(Interrupted):
+        asyncio.run(started.compile("message B {}"))
 
 
 def test_the_same_definition_is_compiled_once(started: Compiler) -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from emulator.engine.values.errors import FailedPrecondition, InvalidArgument, NotFound, info
+from emulator.engine.values.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+    info,
+)
 
 #: Clients take some 8 KB of text and details.
 _TEXT_CHARACTERS = 2_000
@@ -14,6 +20,11 @@ _DETAIL_CHARACTERS = 500
 def bad_schema(reason: str) -> InvalidArgument:
     """ERR-62."""
     return InvalidArgument(f"Invalid schema definition: Could not parse schema. {reason}")
+
+
+def interrupted() -> Unavailable:
+    """ERR-46: the server stops; clients repeat the call, and meet the next one."""
+    return Unavailable("The service was unable to fulfill your request. Please try again.")
 
 
 def incompatible_revision(problems: Mapping[str, Sequence[str]]) -> InvalidArgument:

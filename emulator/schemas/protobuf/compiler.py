@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from emulator.schemas.failures import BadDefinition
+from emulator.schemas.failures import BadDefinition, Interrupted
 from emulator.schemas.protobuf import compiler_child
 from emulator.schemas.protobuf.compiler_child import BAD, BROKEN, FOLDER_FILE, GOOD, RESULT_FILE
 
@@ -26,6 +26,7 @@ _PROCESSES = 2
 _KEPT = 100
 _KEPT_BYTES = 64 * 1024
 _REASON_CHARACTERS = 1_000
+_COMPLAINT_BYTES = 16 * 1024
 #: What the compiler's libraries log, which is about no definition in particular.
 _LOG_LINE = re.compile(r"WARNING: All log messages|[WIEF]\d{4} ")
 
@@ -59,6 +60,7 @@ class Compiler:
         if job in self._kept:
             self._kept.move_to_end(job)
             return self._kept[job]
+        self._check_open()
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_PROCESSES, "emulator-compiler")
         loop = asyncio.get_running_loop()
@@ -75,32 +77,46 @@ class Compiler:
             folder = Path(name)
             given = folder / (FOLDER_FILE if job.action == "compile" else RESULT_FILE)
             given.write_bytes(job.content)
-            status, complaint = self._run_child(job, name)
+            status, complaint = self._run_child(job, folder)
             if status == GOOD:
                 return (folder / RESULT_FILE).read_bytes()
+        self._check_open()
         if status == BAD:
             raise BadDefinition(_reason(complaint, name))
         if status == BROKEN:
             raise RuntimeError(complaint.strip())
         raise BadDefinition("it takes more time or memory to compile than it may")
 
-    def _run_child(self, job: _Job, folder: str) -> tuple[int, str]:
+    def _run_child(self, job: _Job, folder: Path) -> tuple[int, str]:
+        """Return the exit status and the beginning of what the child says is wrong."""
+        self._check_open()
         script = str(compiler_child.__file__)
-        words = [sys.executable, "-I", script, job.action, folder, json.dumps(sys.path), job.root]
-        child = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        words = [sys.executable, "-I", script, job.action, str(folder), json.dumps(sys.path)]
+        complaint = folder / "complaint"
+        with complaint.open("wb") as errors:
+            child = subprocess.Popen(
+                [*words, job.root],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C is for the server, which ends its children
+            )
         self._running.add(child)
         try:
             if self._is_closed:  # meanwhile
                 child.kill()
-            _, complaint = child.communicate(timeout=TIME_LIMIT_S)
+            child.wait(TIME_LIMIT_S)
         except subprocess.TimeoutExpired:
             child.kill()
-            _, complaint = child.communicate()
+            child.wait()
         finally:
             self._running.discard(child)
-        return child.returncode, complaint.decode("utf-8", "replace")
+        with complaint.open("rb") as said:
+            return child.returncode, said.read(_COMPLAINT_BYTES).decode("utf-8", "replace")
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise Interrupted
 
     def close(self) -> None:
         """Kill what still runs; nothing can be compiled any more."""
@@ -108,7 +124,7 @@ class Compiler:
         for child in tuple(self._running):
             child.kill()
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.shutdown(wait=False)
 
 
 def _reason(complaint: str, folder: str) -> str:
