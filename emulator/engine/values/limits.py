@@ -28,6 +28,10 @@ ACK_DEADLINE_MAX_S = 600  # SUB-04, DLV-21
 ACK_DEADLINE_DEFAULT_S = 10  # SUB-04
 ACK_DEADLINE_CLOUD_STORAGE_S = 300  # GCS-07
 ACK_REQUEST_BYTES = 524_288  # DLV-27
+RECEIPT_WITHIN_S = 1  # CLI-10..14: clients confirm what they get at once, or every 100 ms
+#: How long the client of a stream that broke off may take to answer, since clients gather answers
+#: for 100 ms, and some stop their streams first (STR-05, CLI-13).
+LAST_ANSWERS_MS = 250
 
 PULL_MESSAGES = 1_000  # PUL-01, STR-09
 #: A response stays below this unless one message alone is larger. STR-09 has 10 MB, but clients
