@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emulator.api import schema
 from emulator.engine.resources.schema import Compiled
 from emulator.engine.values import schema_errors
 from emulator.schemas.failures import BadDefinition, Interrupted
-from emulator.schemas.protobuf.compiler import Compiler
+
+if TYPE_CHECKING:
+    from emulator.schemas.protobuf.compiler import Compiler
 
 
 class Compiling:
     """Avro is read here, protobuf in a child process; `close` ends what still runs."""
 
     def __init__(self) -> None:
-        self._compiler = Compiler()
+        self._compiler: Compiler | None = None
+        self._is_closed = False
 
     async def compile(self, given: schema.Schema) -> Compiled:
         """Return what a definition means; raise ERR-62 if it means nothing.
@@ -35,7 +40,7 @@ class Compiling:
         from emulator.schemas.protobuf import descriptors
         from emulator.schemas.protobuf.schema import ProtobufSchema
 
-        return ProtobufSchema(descriptors.of_text(await self._compiler.compile(definition)))
+        return ProtobufSchema(descriptors.of_text(await self._started().compile(definition)))
 
     async def _set(self, given: schema.CompiledProtoSchema) -> Compiled:
         from emulator.schemas.protobuf import descriptors
@@ -43,10 +48,23 @@ class Compiling:
 
         root = given.root_message.removeprefix(".")
         files = descriptors.in_order(given.compiled_bytes)
-        return ProtobufSchema(descriptors.of_set(await self._compiler.try_set(files, root), root))
+        tried = await self._started().try_set(files, root)
+        return ProtobufSchema(descriptors.of_set(tried, root))
+
+    def _started(self) -> Compiler:
+        """The compiler, which most servers never need."""
+        if self._is_closed:
+            raise Interrupted
+        if self._compiler is None:
+            from emulator.schemas.protobuf.compiler import Compiler
+
+            self._compiler = Compiler()
+        return self._compiler
 
     def close(self) -> None:
-        self._compiler.close()
+        self._is_closed = True
+        if self._compiler is not None:
+            self._compiler.close()
 
 
 def _avro(definition: str) -> Compiled:

@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from emulator.schemas import json_text
 from emulator.schemas.failures import BadPayload
@@ -102,7 +103,8 @@ def _check_single(field: Any, value: Any, depth: int) -> None:
     elif field.enum_type is not None:
         _check_enum(field, value)
     elif not _SCALARS[field.type](value):
-        raise BadPayload(f"not a value for {field.name}: {_shown(value)}")
+        kind = FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+        raise BadPayload(f"expected {kind} for {field.name}, got {_shown(value)}")
 
 
 def _check_enum(field: Any, value: Any) -> None:
@@ -110,7 +112,7 @@ def _check_enum(field: Any, value: Any) -> None:
         return
     known = field.enum_type.values_by_name
     if not (value in known if type(value) is str else type(value) is int):
-        raise BadPayload(f"not a value of {field.enum_type.name}: {_shown(value)}")
+        raise BadPayload(f"{field.enum_type.name} has no value {_shown(value)}")
 
 
 def _is_integer(value: Any) -> bool:
