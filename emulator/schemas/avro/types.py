@@ -40,11 +40,14 @@ class Map(Type):
 
 
 class Union(Type):
-    __slots__ = ("branches",)
+    """`by_name` has the same branches by the names that JSON calls them by."""
+
+    __slots__ = ("branches", "by_name")
 
     def __init__(self, branches: Sequence[Type]) -> None:
         super().__init__("union")
         self.branches = tuple(branches)
+        self.by_name = {branch.name: branch for branch in self.branches}
 
 
 class Named(Type):

@@ -18,7 +18,10 @@ def make_check(message_class: type[Message]) -> Callable[[bytes], str | None]:
             message = message_class.FromString(payload)
         except (DecodeError, EncodeError) as error:
             return f"The data is not an encoded {message_class.DESCRIPTOR.full_name}: {error}"
-        return missing_fields(message) or _unknown_fields(message)
+        missing = missing_fields(message)
+        if missing is not None or not _discards_any(message):
+            return missing
+        return _unknown_fields(message_class.FromString(payload))
 
     return check
 
@@ -32,13 +35,14 @@ def missing_fields(message: Any) -> str | None:
     return f"Required fields are not set: {missing}"
 
 
-def _unknown_fields(message: Message) -> str | None:
+def _discards_any(message: Any) -> bool:
+    """Discard what a message has of unknown fields; tell whether there was anything."""
     size_bytes = message.ByteSize()
-    kept = type(message)()
-    kept.CopyFrom(message)
-    kept.DiscardUnknownFields()
-    if kept.ByteSize() == size_bytes:
-        return None
+    message.DiscardUnknownFields()
+    return bool(message.ByteSize() != size_bytes)
+
+
+def _unknown_fields(message: Message) -> str:
     numbers = sorted({field.field_number for field in _unknown(message)})
     shown = ", ".join(map(str, numbers[:10]))
     return f"The data has fields that the schema does not have: {shown}"
