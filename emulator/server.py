@@ -27,6 +27,7 @@ from emulator.transport.listeners import (
 )
 from emulator.transport.peers import Peers
 from emulator.transport.private_folder import PrivateFolder
+from emulator.transport.web_guard import WebGuard
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -57,14 +58,17 @@ class Options:
     """`hosts` and `port` (0: any free one, the same for all hosts) are where it listens.
 
     `projects` are the only projects that exist; None for any (NAM-16). `profile` is "relaxed" or
-    "strict" (GEN-02). `owns_process`: nothing but the server lives in the process, whose limits
-    and garbage collector it may set to its own needs.
+    "strict" (GEN-02). `allow_origins` are the web pages that may use it besides the machine's own,
+    `allow_hosts` names by which HTTP clients reach it (`WebGuard`). `owns_process`: nothing but the
+    server lives in the process, whose limits and garbage collector it may set to its own needs.
     """
 
     hosts: tuple[str, ...] = DEFAULT_HOSTS
     port: int = DEFAULT_PORT
     projects: frozenset[str] | None = None
     profile: str = "relaxed"
+    allow_origins: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
     owns_process: bool = False
 
 
@@ -76,7 +80,9 @@ class Server:
         self.stopping = asyncio.Event()
         self._core = Core(options.projects, is_strict=options.profile == "strict")
         self._service = Service(self._core)
-        self._http = HttpFace(self, self._service.handlers)
+        # The names that it was told to listen on are names of its own.
+        guard = WebGuard(options.allow_origins, (*options.allow_hosts, *options.hosts))
+        self._http = HttpFace(self, self._service.handlers, guard)
         self._peers = Peers()
         self._grpc: grpc.aio.Server | None = None
         self.time = TimeControl(self._core)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NoReturn, TypeVar
 
 from emulator import __version__
+from emulator.cli import web_access
 from emulator.cli.host_port import HostPort, hosts, port
 from emulator.config.defaults import DEFAULT_PORT
 
@@ -58,6 +59,7 @@ def _add_start(commands: argparse._SubParsersAction[Parser]) -> None:
     start = commands.add_parser("start", help="serve until stopped", allow_abbrev=False)
     start.set_defaults(run=partial(_run_start, start))
     _add_addresses(start)
+    _add_web_access(start)
     start.add_argument(
         "--projects",
         action="extend",
@@ -105,6 +107,26 @@ def _add_addresses(start: Parser) -> None:
         type=_checked(HostPort.parse),
         metavar="H:P",
         help="host and port in one, like localhost:8085, [::1]:8085 or :8085",
+    )
+
+
+def _add_web_access(start: Parser) -> None:
+    start.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        type=_checked(web_access.origin),
+        metavar="O",
+        help="web pages that may use REST besides this machine's own, like https://app.example, "
+        "or * for all; may be repeated",
+    )
+    start.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        type=_checked(web_access.host),
+        metavar="NAME",
+        help="a name with dots by which HTTP clients reach the emulator; may be repeated",
     )
 
 

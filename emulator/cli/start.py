@@ -49,6 +49,8 @@ def _options(parsed: Namespace) -> Options:
         port=DEFAULT_PORT if parsed.port is None else parsed.port,
         projects=frozenset(parsed.projects) if parsed.projects else None,
         profile=parsed.profile,
+        allow_origins=tuple(parsed.allow_origin),
+        allow_hosts=tuple(parsed.allow_host),
         owns_process=True,
     )
 

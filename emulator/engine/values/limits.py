@@ -45,6 +45,16 @@ EXPIRATION_MIN_S = 86_400  # SUB-07
 EXPIRATION_DEFAULT_S = 2_678_400  # SUB-07
 FILTER_BYTES = 256  # FLT-01, FLT-18
 
+#: Of one request without the known size: no valid id is so short that more of them would fit into
+#: the size that the service takes (DLV-27).
+ACK_IDS = 30_000
+#: Of one repeated field or mask that no other limit speaks of; no valid request comes near.
+REPEATED_ELEMENTS = 1_000
+MASK_CHARACTERS = 10_000
+
+POLICY_BYTES = 65_536  # IAM-04; the documentation of IAM has both
+POLICY_PRINCIPALS = 1_500
+
 LABELS = 64  # LBL-01
 LABEL_KEY_CHARACTERS = 63  # LBL-01
 LABEL_VALUE_CHARACTERS = 63  # LBL-01
