@@ -152,21 +152,8 @@ def _read_long(payload: bytes, at: int, depth: int) -> int:
     return _long(payload, at)[1]
 
 
-def _read_bytes(payload: bytes, at: int, depth: int) -> int:
-    size = payload[at]
-    if size < 128 and not size & 1:
-        end = at + 1 + (size >> 1)
-    else:
-        size, at = _long(payload, at)
-        if size < 0:
-            raise BadPayload("A length is below 0.")
-        end = at + size
-    if end > len(payload):
-        raise IndexError
-    return end
-
-
-def _read_string(payload: bytes, at: int, depth: int) -> int:
+def _sized(payload: bytes, at: int) -> tuple[int, int]:
+    """Return where the content begins that has its length before it, and where it ends."""
     size = payload[at]
     if size < 128 and not size & 1:
         at += 1
@@ -178,7 +165,16 @@ def _read_string(payload: bytes, at: int, depth: int) -> int:
         end = at + size
     if end > len(payload):
         raise IndexError
-    text = payload[at:end]
+    return at, end
+
+
+def _read_bytes(payload: bytes, at: int, depth: int) -> int:
+    return _sized(payload, at)[1]
+
+
+def _read_string(payload: bytes, at: int, depth: int) -> int:
+    start, end = _sized(payload, at)
+    text = payload[start:end]
     if not text.isascii():
         _check_utf8(text)
     return end
