@@ -68,7 +68,8 @@ class Engine:
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
         if topic.schema is not None:
-            topic.schema.stamp(request.messages, encoded)  # PUB-50, PUB-51
+            is_indexed = bool(topic.told.indexed)
+            topic.schema.stamp(request.messages, encoded, is_indexed=is_indexed)  # PUB-50, PUB-51
         return Outcome(self._append(topic, encoded, request.messages, now), topic.told.wake)
 
     def forward(self, effect: Forward, *, now: int) -> Outcome[None]:

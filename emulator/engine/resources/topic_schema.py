@@ -41,8 +41,13 @@ class TopicSchema:
         self._changes = -1
         self._candidates: tuple[_Candidate, ...] = ()
 
-    def stamp(self, messages: Sequence[PubsubMessage], encoded: list[bytes]) -> None:
-        """Give every message the attributes that say what it fits (SCH-40); raise ERR-60."""
+    def stamp(
+        self, messages: Sequence[PubsubMessage], encoded: list[bytes], *, is_indexed: bool
+    ) -> None:
+        """Give every message the attributes that say what it fits (SCH-40); raise ERR-60.
+
+        `messages` get them only if somebody will look at those: `is_indexed`.
+        """
         if self.schema.is_deleted:
             raise schema_errors.deleted_schema()
         if self.schema.changes != self._changes:
@@ -50,7 +55,8 @@ class TopicSchema:
         stamps = [self._fitting(index, each.data) for index, each in enumerate(messages)]
         for index, stamp in enumerate(stamps):
             encoded[index] += stamp
-            messages[index].MergeFromString(stamp)
+            if is_indexed:
+                messages[index].MergeFromString(stamp)
 
     def _look(self) -> None:
         """Find the revisions that are allowed now, newest first."""
