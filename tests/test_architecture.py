@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LOWER_ROOMS: dict[str, set[str]] = {
     "api": set(),
     "engine": {"api"},
-    "service": {"api", "engine"},
+    "schemas": {"api", "engine"},
+    "service": {"api", "engine", "schemas"},
     "storage": {"api", "engine", "service"},
     "config": {"api", "engine", "service"},
     "transport": {"api", "engine", "service"},

@@ -18,6 +18,7 @@ from emulator.engine.log import publishing
 from emulator.engine.log.message_log import Message
 from emulator.engine.operations.holders import Holders
 from emulator.engine.operations.iam_policies import Policies
+from emulator.engine.operations.schemas import Schemas
 from emulator.engine.operations.seeking import Seeking
 from emulator.engine.operations.snapshots import Snapshots
 from emulator.engine.operations.streaming import Streaming
@@ -55,6 +56,7 @@ class Engine:
         self.streaming = Streaming(world, self.holders)
         self.policies = Policies(world)
         self.snapshots = Snapshots(world)
+        self.schemas = Schemas(world)
         self.seeking = Seeking(world)
 
     # --- messages ---
@@ -69,6 +71,9 @@ class Engine:
         publishing.check_sizes(request, len(encoded_request))
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
+        if topic.schema is not None:
+            is_indexed = bool(topic.audience.indexed)
+            topic.schema.stamp(request.messages, encoded, is_indexed=is_indexed)  # PUB-50, PUB-51
         ids = self._append(topic, encoded, request.messages, now)
         return self._world.outcome(ids, topic.audience.wake)
 

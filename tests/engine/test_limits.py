@@ -12,6 +12,7 @@ from emulator.api import iam, pubsub
 from emulator.engine.engine import Engine
 from emulator.engine.values import limits
 from emulator.engine.values.errors import PubsubError
+from tests.engine.schema_desk import avro, compile_it
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
@@ -47,6 +48,20 @@ def ack(size_bytes: int) -> Probe:
         publish()(engine)
         ids = [lease.ack_id for lease in engine.lease(SUBSCRIPTION, 1, now=0).value]
         return engine.acknowledge(SUBSCRIPTION, ids, now=0, size_bytes=size_bytes).value
+
+    return probe
+
+
+def commit_schema(revisions: int) -> Probe:
+    """Give a schema that many revisions."""
+
+    def probe(engine: Engine) -> object:
+        given, compiled = avro("a"), compile_it(avro("a"))
+        engine.schemas.create("projects/p", "event", given, compiled, now=0)
+        name = "projects/p/schemas/event"
+        for _ in range(revisions - 1):
+            engine.schemas.commit(name, given, compiled, now=0)
+        return len(engine.schemas.list_revisions(name, 0, 0, "", now=0).value[0])
 
     return probe
 
@@ -179,6 +194,9 @@ CHANGES: list[tuple[str, Any, Probe]] = [
         30,
         subscribe(enable_exactly_once_delivery=True),
     ),
+    ("SCHEMAS_PER_PROJECT", 0, commit_schema(1)),
+    ("REVISIONS_PER_SCHEMA", 1, commit_schema(2)),
+    ("SCHEMA_DEFINITION_BYTES", 20, commit_schema(1)),
     ("SNAPSHOTS_PER_PROJECT", 0, snapshot()),
     ("SNAPSHOTS_PER_TOPIC", 0, snapshot()),
     ("MASK_CHARACTERS", 3, update_topic("labels")),

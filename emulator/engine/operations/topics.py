@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from emulator.api import pubsub
 from emulator.engine.delivery.outcome import Effect, Outcome
+from emulator.engine.operations import schema_settings
 from emulator.engine.resources import dead_letter_target, topic
 from emulator.engine.resources.events import ResourceGone, TopicSet
 from emulator.engine.resources.world import World
@@ -25,9 +26,11 @@ class Topics:
         if given.name in world.topics:
             raise errors.already_exists(given.name)
         resource = topic.complete(given)
+        schema = schema_settings.resolved(world, resource)
         world.check_project_quota(names.TOPICS, project.id, limits.TOPICS_PER_PROJECT)
         world.topics_made += 1
         made = topic.Topic(resource, world.topics_made)
+        made.schema = schema
         made.apply(project, now)
         world.topics[given.name] = made
         self._record(made, now)
@@ -47,7 +50,10 @@ class Topics:
     ) -> Outcome[pubsub.Topic]:
         """Change the fields that `paths` name, all or none; return the topic (UPD-05, UPD-09)."""
         found = self._world.topic(given.name)
-        found.resource = topic.updated(found.resource, given, paths)
+        resource = topic.updated(found.resource, given, paths)
+        if schema_settings.is_named(paths):
+            found.schema = schema_settings.resolved(self._world, resource, found.schema)
+        found.resource = resource
         self._record(found, now)
         project = self._world.project(names.project_of(given.name))
         effects = found.apply(project, now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from emulator.api import iam, pubsub
+from emulator.api import iam, pubsub, schema
 from emulator.engine.delivery.events import Event
 from emulator.engine.delivery.outcome import Due
 
@@ -69,8 +69,27 @@ class SnapshotChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RevisionAdded(Event):
+    """A schema got a revision, which can be its first; `number` counts all there ever were.
+
+    Determines the schema's newest revision, and the id of the next one.
+    """
+
+    resource: schema.Schema
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionGone(Event):
+    """A revision of a schema was deleted. Determines that it is not there."""
+
+    schema: str
+    revision_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class ResourceGone(Event):
-    """A topic, subscription or snapshot was deleted at `at_us`, or has expired.
+    """A topic, subscription, snapshot or schema was deleted at `at_us`, or has expired.
 
     Determines that it is not there, nor its IAM policy, and what others show of it.
     """

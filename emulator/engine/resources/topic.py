@@ -15,6 +15,7 @@ from emulator.engine.resources.project import Project
 from emulator.engine.resources.retention import Retention, TopicRetention
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.subscription_resource import check_retention
+from emulator.engine.resources.topic_schema import TopicSchema
 from emulator.engine.values import durations, errors, field_masks, labels, wellformed
 from emulator.engine.values.copying import copied
 
@@ -53,6 +54,7 @@ class Topic:
         "log",
         "resource",
         "retention",
+        "schema",
         "subscriptions",
     )
 
@@ -64,6 +66,7 @@ class Topic:
         self.last_publish_time_us = 0
         self._audience: Audience | None = None
         self.retention: TopicRetention | None = None
+        self.schema: TopicSchema | None = None
         # What has no alarm because no message is there, and is to be given one by the next publish.
         self.asleep: dict[Retention, Alarms] = {}
 

@@ -11,6 +11,7 @@ from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Effect, Outcome
 from emulator.engine.resources.events import ProjectSeen, ResourceGone
 from emulator.engine.resources.project import Project
+from emulator.engine.resources.schema import Schema
 from emulator.engine.resources.snapshot import Snapshot
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.topic import Topic
@@ -42,6 +43,8 @@ class World:
         self.holders: dict[int, Holder] = {}
         self.holders_opened = 0
         self.snapshots_made = 0
+        self.schemas: dict[str, Schema] = {}
+        self.revisions_made = 0
         self.policies: dict[str, Policy] = {}
         self.policy_changes = 0
         self.generation = 0  # counts the subscriptions ever made
@@ -54,6 +57,7 @@ class World:
             names.TOPICS: self.topics,
             names.SUBSCRIPTIONS: self.subscriptions,
             names.SNAPSHOTS: self.snapshots,
+            names.SCHEMAS: self.schemas,
         }
 
     def outcome(self, value: Value, effects: Iterable[Effect] = ()) -> Outcome[Value]:
@@ -117,6 +121,19 @@ class World:
         project.chores.append(snapshot)
         if self.recording.is_on:
             self.recording.add(ResourceGone(name, now))
+
+    def schema(self, name: str) -> Schema:
+        """The schema; ERR-01, ERR-05 or ERR-04 if there is none."""
+        schema = self.schemas.get(name)
+        if schema is None:
+            self.check_allowed(names.check(name, names.SCHEMAS))
+            raise errors.not_found(name)
+        return schema
+
+    def next_revision(self) -> int:
+        """The number of a new revision."""
+        self.revisions_made += 1
+        return self.revisions_made
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str
