@@ -1,0 +1,124 @@
+"""A trial on a service of its own: everything is checked by the very rules that will hold.
+
+What passes can be made; what does not is reported with the field that is to blame. The trial's
+service lives only for it: it has no connection, and no message ever leaves it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from emulator.api import pubsub, schema
+from emulator.config import kinds
+from emulator.config.problems import Problem
+from emulator.config.resources import Resources, Seed, Wanted
+from emulator.config.target import InProcess, Target
+from emulator.engine.values.errors import NotFound, PubsubError
+from emulator.service.core import Core
+from emulator.service.service import Service
+
+#: Fields that nothing can do without, so that leaving them out tells nothing.
+_VITAL = ("name", "topic", "type", "definition")
+
+
+class Rehearsal:
+    """Makes resources for trial; `problems` are those met, `made` the resources as completed."""
+
+    def __init__(self, target: InProcess) -> None:
+        self._target = target
+        self.problems: list[Problem] = []
+        self.made: dict[str, Any] = {}
+
+    async def run(self, resources: Resources, real: Target) -> None:
+        """Try everything. What the resources refer to may exist at the `real` target alone."""
+        for wanted in resources.schemas:
+            await self._try(wanted)
+        await self._bring_schemas(resources, real)
+        for wanted in resources.topics:
+            await self._try(wanted)
+        await self._bring_topics(resources, real)
+        # Before there are subscriptions, so that no message is ever pushed anywhere.
+        for seed in resources.seeds:
+            await self._try_seed(seed)
+        for wanted in resources.subscriptions:
+            await self._try(wanted)
+
+    async def _try(self, wanted: Wanted) -> None:
+        try:
+            self.made[wanted.name] = await kinds.create(self._target, wanted.resource)
+        except PubsubError as error:
+            name = await self._blame(wanted, error)
+            self.problems.append(Problem(wanted.place_of(name), error.message))
+            if kinds.kind_of(wanted.resource) is kinds.TOPIC:
+                # Stands in, so that its subscriptions are not blamed as well.
+                await self._bring(pubsub.Topic(name=wanted.name))
+
+    async def _blame(self, wanted: Wanted, error: PubsubError) -> str:
+        """The field without which the resource could be made, or "" if it is not one alone."""
+        for name in wanted.places:
+            if name in _VITAL:
+                continue
+            less = type(wanted.resource)()
+            less.CopyFrom(wanted.resource)
+            less.ClearField(name)
+            with contextlib.suppress(PubsubError):
+                await kinds.create(self._target, less)
+                await kinds.delete(self._target, less)
+                return name
+        return "topic" if isinstance(error, NotFound) else "name"
+
+    async def _try_seed(self, seed: Seed) -> None:
+        try:
+            await self._target.call("Publish", publish_request(seed))
+        except PubsubError as error:
+            self.problems.append(Problem(seed.place, error.message))
+
+    async def _bring_schemas(self, resources: Resources, real: Target) -> None:
+        for wanted in resources.topics:
+            name = wanted.resource.schema_settings.schema
+            if name and name not in self.made:
+                await self._bring_from(real, schema.Schema(name=name))
+
+    async def _bring_topics(self, resources: Resources, real: Target) -> None:
+        """Topics that are named here and made elsewhere; of their fields only the name counts."""
+        named = [seed.topic for seed in resources.seeds]
+        for wanted in resources.subscriptions:
+            named += [wanted.resource.topic, wanted.resource.dead_letter_policy.dead_letter_topic]
+        for name in dict.fromkeys(named):
+            if name and name not in self.made:
+                with contextlib.suppress(PubsubError):
+                    if await kinds.get(real, pubsub.Topic(name=name)) is not None:
+                        await self._bring(pubsub.Topic(name=name))
+
+    async def _bring_from(self, real: Target, resource: Any) -> None:
+        with contextlib.suppress(PubsubError):
+            current = await kinds.get(real, resource)
+            if current is not None:
+                await self._bring(current)
+
+    async def _bring(self, resource: Any) -> None:
+        with contextlib.suppress(PubsubError):
+            await kinds.create(self._target, resource)
+
+
+@contextlib.contextmanager
+def rehearsal(
+    projects: frozenset[str] | None = None, *, is_strict: bool = False
+) -> Iterator[Rehearsal]:
+    """A trial under the same rules as the server's: the same projects, the same profile."""
+    core = Core(projects, is_strict=is_strict)
+    log = logging.getLogger("emulator")
+    was_disabled, log.disabled = log.disabled, True  # the same remarks come again in earnest
+    try:
+        yield Rehearsal(InProcess(Service(core).handlers))
+    finally:
+        log.disabled = was_disabled
+        core.close()
+
+
+def publish_request(seed: Seed) -> pubsub.PublishRequest:
+    """The call that publishes one message."""
+    return pubsub.PublishRequest(topic=seed.topic, messages=[seed.message])
