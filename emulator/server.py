@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from emulator.config.sources import NO_SOURCES, Sources
 from emulator.service.core import Core
 from emulator.service.memory import tune_garbage_collector
 from emulator.service.service import Service
@@ -29,6 +30,10 @@ from emulator.transport.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
     import grpc.aio
+
+    from emulator.config.applying import Plan
+    from emulator.config.resources import Resources
+    from emulator.transport.ready_port import ReadyPort
 
 __all__ = [
     "DEFAULT_HOSTS",
@@ -58,7 +63,8 @@ class Options:
 
     `projects` are the only projects that exist; None for any (NAM-16). `profile` is "relaxed" or
     "strict" (GEN-02). `owns_process`: nothing but the server lives in the process, whose limits
-    and garbage collector it may set to its own needs.
+    and garbage collector it may set to its own needs. `sources` have the resources that exist from
+    the start. With `auto_create` topics are made when they are first used.
     """
 
     hosts: tuple[str, ...] = DEFAULT_HOSTS
@@ -66,6 +72,8 @@ class Options:
     projects: frozenset[str] | None = None
     profile: str = "relaxed"
     owns_process: bool = False
+    sources: Sources = NO_SOURCES
+    auto_create: bool = False
 
 
 class Server:
@@ -76,6 +84,10 @@ class Server:
         self.stopping = asyncio.Event()
         self._core = Core(options.projects, is_strict=options.profile == "strict")
         self._service = Service(self._core)
+        if options.auto_create:
+            from emulator.service.auto_create import with_topics_made
+
+            self._service.handlers = with_topics_made(self._service.handlers)
         self._http = HttpFace(self, self._service.handlers)
         self._peers = Peers()
         self._grpc: grpc.aio.Server | None = None
@@ -83,6 +95,9 @@ class Server:
         self._listeners: Listeners | None = None
         self._front: Front | None = None
         self._folder: PrivateFolder | None = None
+        self._ready_port: ReadyPort | None = None
+        #: What was done about the start-up resources, for those who tell of it.
+        self.start_up: Plan | None = None
 
     @property
     def port(self) -> int:
@@ -96,12 +111,19 @@ class Server:
         return self._listeners.addresses
 
     async def start(self) -> None:
-        """Serve; raises ListenError, of which PortInUse is one, if an address cannot be had."""
+        """Serve, with all that is to exist from the start.
+
+        Raises ListenError, of which PortInUse is one, if an address cannot be had, and ConfigError
+        for start-up resources that cannot be made.
+        """
         if self.options.owns_process:
             raise_descriptor_limit()
         self._listeners = open_listeners(self.options.hosts, self.options.port)
         try:
             upstream = await self._start_grpc()
+            # Before anybody is let in: no client ever sees a part of them.
+            if self.options.sources:
+                self.start_up = await self.apply(self.options.sources.load())
             self._front = Front(upstream, self._http.protocol, peers=self._peers)
         except BaseException:
             self._listeners.close()
@@ -110,6 +132,20 @@ class Server:
         self._front.start(self._listeners.sockets)
         if self.options.owns_process:
             tune_garbage_collector()
+
+    async def apply(self, resources: Resources) -> Plan:
+        """Make what is wanted and missing, update what differs; raises ConfigError."""
+        from emulator.config.applying import Rules, apply
+        from emulator.config.target import InProcess
+
+        rules = Rules(self.options.projects, is_strict=self.options.profile == "strict")
+        return await apply(resources, InProcess(self._service.handlers), rules)
+
+    async def open_ready_port(self, port: int) -> None:
+        """Open a second port, which says that all is ready; raises ListenError."""
+        from emulator.transport.ready_port import ReadyPort
+
+        self._ready_port = await ReadyPort.open(self.options.hosts, port)
 
     async def _start_grpc(self) -> str | tuple[str, int]:
         """Serve gRPC at an address that only this user can reach; return it."""
@@ -126,6 +162,8 @@ class Server:
 
     async def stop(self) -> None:
         """Answer whoever waits, free the port and close every connection."""
+        if self._ready_port is not None:
+            self._ready_port.close()
         try:
             if self._front is not None:
                 await self._front.stop_accepting()

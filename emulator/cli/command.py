@@ -7,6 +7,7 @@ signals.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn, TypeVar
@@ -55,8 +56,9 @@ def _parser() -> Parser:
 
 def _add_start(commands: argparse._SubParsersAction[Parser]) -> None:
     start = commands.add_parser("start", help="serve until stopped", allow_abbrev=False)
-    start.set_defaults(run=partial(_run_start, start))
+    start.set_defaults(run=partial(_run_start, start), line_prefix="", on_ready=None, notes=())
     _add_addresses(start)
+    _add_resources(start)
     start.add_argument(
         "--projects",
         action="extend",
@@ -107,6 +109,29 @@ def _add_addresses(start: Parser) -> None:
     )
 
 
+def _add_resources(start: Parser) -> None:
+    start.add_argument(
+        "--config",
+        metavar="FILE",
+        help="YAML or JSON of what exists from the start (default: PUBSUB_EMULATOR_CONFIG, else"
+        " /etc/pubsub-emulator.yaml if it is there)",
+    )
+    start.add_argument(
+        "--config-watch", action="store_true", help="apply the file again whenever it changes"
+    )
+    start.add_argument(
+        "--ready-port",
+        type=_checked(port),
+        metavar="N",
+        help="a second port, opened when all resources exist",
+    )
+    start.add_argument(
+        "--auto-create",
+        action="store_true",
+        help="make topics that are missing when they are published or subscribed to",
+    )
+
+
 def _add_env(commands: argparse._SubParsersAction[Parser]) -> None:
     env = commands.add_parser(
         "env",
@@ -153,6 +178,8 @@ def _run_start(parser: Parser, parsed: argparse.Namespace) -> int:
             parser.error("--host-port says all that --host and --port could say")
         parsed.host = parsed.host_port.host and [parsed.host_port.host]
         parsed.port = parsed.host_port.port
+    if parsed.config_watch and not parsed.config and not os.environ.get("PUBSUB_EMULATOR_CONFIG"):
+        parser.error("--config-watch needs a --config to watch")
     from emulator.cli import start
 
     return start.run(parsed)

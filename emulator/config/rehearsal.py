@@ -50,25 +50,41 @@ class Rehearsal:
         try:
             self.made[wanted.name] = await kinds.create(self._target, wanted.resource)
         except PubsubError as error:
-            name = await self._blame(wanted, error)
-            self.problems.append(Problem(wanted.place_of(name), error.message))
+            self.problems += await self._blame(wanted, error)
             if kinds.kind_of(wanted.resource) is kinds.TOPIC:
                 # Stands in, so that its subscriptions are not blamed as well.
                 await self._bring(pubsub.Topic(name=wanted.name))
 
-    async def _blame(self, wanted: Wanted, error: PubsubError) -> str:
-        """The field without which the resource could be made, or "" if it is not one alone."""
-        for name in wanted.places:
-            if name in _VITAL:
-                continue
-            less = type(wanted.resource)()
-            less.CopyFrom(wanted.resource)
-            less.ClearField(name)
-            with contextlib.suppress(PubsubError):
-                await kinds.create(self._target, less)
-                await kinds.delete(self._target, less)
-                return name
-        return "topic" if isinstance(error, NotFound) else "name"
+    async def _blame(self, wanted: Wanted, error: PubsubError) -> list[Problem]:
+        """What is wrong with a resource that was refused, at the fields that are to blame.
+
+        Those are the fields that the bare resource cannot have, or that it must lack if only their
+        combination is wrong.
+        """
+        optional = [name for name in wanted.places if name not in _VITAL]
+        bare_error = await self._refusal(_without(wanted.resource, optional))
+        if bare_error is not None:
+            name = "topic" if isinstance(bare_error, NotFound) else "name"
+            return [Problem(wanted.place_of(name), bare_error.message)]
+        problems = []
+        for name in optional:
+            others = [other for other in optional if other != name]
+            wrong = await self._refusal(_without(wanted.resource, others))
+            if wrong is not None:
+                problems.append(Problem(wanted.place_of(name), wrong.message))
+        for name in optional if not problems else ():
+            if await self._refusal(_without(wanted.resource, [name])) is None:
+                return [Problem(wanted.place_of(name), error.message)]
+        return problems or [Problem(wanted.place, error.message)]
+
+    async def _refusal(self, resource: Any) -> PubsubError | None:
+        """Why a resource cannot be made, if it cannot; it is gone again afterwards."""
+        try:
+            await kinds.create(self._target, resource)
+            await kinds.delete(self._target, resource)
+        except PubsubError as error:
+            return error
+        return None
 
     async def _try_seed(self, seed: Seed) -> None:
         try:
@@ -102,6 +118,14 @@ class Rehearsal:
     async def _bring(self, resource: Any) -> None:
         with contextlib.suppress(PubsubError):
             await kinds.create(self._target, resource)
+
+
+def _without(resource: Any, fields: list[str]) -> Any:
+    less = type(resource)()
+    less.CopyFrom(resource)
+    for name in fields:
+        less.ClearField(name)
+    return less
 
 
 @contextlib.contextmanager

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from emulator.config.resources import Resources
@@ -15,8 +14,7 @@ DEFAULT_FILE = "/etc/pubsub-emulator.yaml"
 PUBSUBC_FILE_VARIABLE, PUBSUBC_FILE = "PUBSUBC_CONFIG", "/etc/pubsubc/config.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """`file` is a file of start-up resources, if there is one; `pubsubc` are the variables of
     public images, if they say anything."""
 
@@ -37,6 +35,9 @@ class Sources:
         if self.pubsubc is not None:
             found.add(pubsubc.collect(self.pubsubc))
         return found
+
+
+NO_SOURCES = Sources()
 
 
 def find(option: str | None, variables: Mapping[str, str]) -> Sources:
