@@ -32,6 +32,7 @@ check: .venv/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m scripts.generate_api --check
+	$(BIN)/python -m scripts.generate_config_schema --check
 	$(BIN)/python -m scripts.spec_coverage
 
 bench: .venv/.installed-dev

@@ -40,6 +40,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
+def start_as_google(
+    options: Sequence[str],
+    ignored: Sequence[str] = (),
+    on_ready: Callable[[int], None] | None = None,
+) -> int:
+    """Run `start` with lines as Google's emulator writes them; `ignored` is worth a debug line.
+
+    `on_ready` is told the port before the line that says that the server has started.
+    """
+    parsed = _parser().parse_args(["start", *options])
+    parsed.line_prefix = "[pubsub] "
+    parsed.on_ready = on_ready
+    parsed.notes = [f"{option} is accepted and has no effect." for option in ignored]
+    run: Callable[[argparse.Namespace], int] = parsed.run
+    return run(parsed)
+
+
 def _parser() -> Parser:
     parser = Parser(
         prog="pubsub-emulator",
@@ -51,6 +68,7 @@ def _parser() -> Parser:
     _add_start(commands)
     _add_env(commands)
     _add_wait(commands)
+    _add_install_shim(commands)
     return parser
 
 
@@ -170,6 +188,24 @@ def _add_wait(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="S",
         help="seconds after which to give up (default: %(default)g)",
     )
+
+
+def _add_install_shim(commands: argparse._SubParsersAction[Parser]) -> None:
+    install = commands.add_parser(
+        "install-gcloud-shim",
+        help="write a gcloud that starts this emulator",
+        description="Write DIR/gcloud, which runs `gcloud beta emulators pubsub start` and"
+        " `env-init` with this emulator and hands every other command on to the real gcloud.",
+        allow_abbrev=False,
+    )
+    install.set_defaults(run=_run_install_shim)
+    install.add_argument("folder", metavar="DIR", help="a folder of the PATH, before gcloud's")
+
+
+def _run_install_shim(parsed: argparse.Namespace) -> int:
+    from emulator.cli import install_shim
+
+    return install_shim.run(parsed)
 
 
 def _run_start(parser: Parser, parsed: argparse.Namespace) -> int:

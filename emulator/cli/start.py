@@ -14,16 +14,13 @@ from emulator.cli.host_port import DEFAULT_PORT
 from emulator.cli.signals import StopSignals
 
 if TYPE_CHECKING:
-    from asyncio import Task
-
+    from emulator.config.watching import Watch
     from emulator.server import Options, Server
 
 STOP_S = 1.5
 """Time to stop in; connections whose clients do not read are then left for the system to close."""
 
 
-GOOGLE_PREFIX = "[pubsub] "
-"""What stands before each line when we were started by a command that is Google's."""
 _READY_PORT = 8682
 """That of the images whose variables `emulator.config.pubsubc` reads."""
 
@@ -77,14 +74,16 @@ async def _serve(parsed: Namespace, signals: StopSignals) -> None:
 
     from emulator.server import Server
 
-    server = Server(_options(parsed))
+    options = _options(parsed)
+    watch = _watch(options) if parsed.config_watch else None
+    server = Server(options)
     loop = asyncio.get_running_loop()
     signals.attach(lambda: loop.call_soon_threadsafe(server.shutdown))
     await server.start()
     if not server.stopping.is_set():
         await _open_ready_port(server, parsed.ready_port)
         _announce(server, parsed)
-        watching = _watch(server) if parsed.config_watch else None
+        watching = None if watch is None else asyncio.create_task(watch.run(server.apply))
         await server.stopping.wait()
         if watching is not None:
             watching.cancel()
@@ -111,12 +110,11 @@ async def _open_ready_port(server: Server, port: int | None) -> None:
         logging.getLogger(__name__).warning("There is no ready port: %s", error)
 
 
-def _watch(server: Server) -> Task[None]:
-    import asyncio
+def _watch(options: Options) -> Watch:
+    from emulator.config.watching import Watch
 
-    from emulator.config.watching import watch
-
-    return asyncio.create_task(watch(server.options.sources, server.apply))
+    assert options.sources.file is not None
+    return Watch(options.sources.file)
 
 
 def _announce(server: Server, parsed: Namespace) -> None:

@@ -23,23 +23,33 @@ LOOK_EVERY_S = 0.5
 Fingerprint = tuple[int, int, int] | None
 
 
-async def watch(sources: Sources, apply: Callable[[Resources], Awaitable[Plan]]) -> None:
-    """Look at the file for ever. A file that is wrong or gone is a log line and changes nothing."""
-    assert sources.file is not None
-    seen = _fingerprint(sources.file)
-    while True:
-        await asyncio.sleep(LOOK_EVERY_S)
-        current = _fingerprint(sources.file)
-        if current == seen:
-            continue
-        seen = current
+class Watch:
+    """Made *before* the file is read for the first time, so that no change is missed."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._seen = _fingerprint(file)
+
+    def __repr__(self) -> str:
+        return f"<Watch {self._file}>"
+
+    async def run(self, apply: Callable[[Resources], Awaitable[Plan]]) -> None:
+        """Look at the file for ever; if it is wrong or gone, log it and change nothing."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            current = _fingerprint(self._file)
+            if current != self._seen:
+                self._seen = current
+                await self._apply(apply)
+
+    async def _apply(self, apply: Callable[[Resources], Awaitable[Plan]]) -> None:
         try:
-            plan = await apply(Sources(sources.file).load())
+            plan = await apply(Sources(self._file).load())
         except ConfigError as error:
             for problem in error.problems:
                 log.error("%s", problem)
         else:
-            log.info("%s was applied again: %s", sources.file, plan.summary() or "no change")
+            log.info("%s was applied again: %s", self._file, plan.summary() or "no change")
 
 
 def _fingerprint(path: str) -> Fingerprint:

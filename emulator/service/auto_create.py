@@ -6,9 +6,10 @@ wrong with a request is still refused.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from emulator.api import pubsub
@@ -40,29 +41,40 @@ def with_topics_made(handlers: Mapping[str, Handler]) -> dict[str, Handler]:
 
 
 def _maker(
-    handler: Handler, topics_of: Callable[[Any], tuple[str, ...]], create: Handler
+    handler: Any, topics_of: Callable[[Any], tuple[str, ...]], create: Any
 ) -> Handler:
-    async def again(request: Any, call: Call) -> Any:
-        for name in filter(None, topics_of(request)):
-            await _make(name, create, call)
-        return await _result(handler(request, call))
+    """Try a request again after its topics were made; transports tell by the function's kind
+    whether they have to wait."""
 
     def handle(request: Any, call: Call) -> Any:
         # The way of every request but the first stays as short as it was.
         try:
             return handler(request, call)
         except NotFound:
-            return again(request, call)
+            for name in filter(None, topics_of(request)):
+                with _made(name):
+                    create(pubsub.Topic(name=name), call)
+            return handler(request, call)
 
-    return handle
+    async def handle_waiting(request: Any, call: Call) -> Any:
+        try:
+            return await _result(handler(request, call))
+        except NotFound:
+            for name in filter(None, topics_of(request)):
+                with _made(name):
+                    await _result(create(pubsub.Topic(name=name), call))
+            return await _result(handler(request, call))
+
+    is_waiting = any(inspect.iscoroutinefunction(each) for each in (handler, create))
+    return handle_waiting if is_waiting else handle
 
 
-async def _make(name: str, create: Handler, call: Call) -> None:
-    try:
-        await _result(create(pubsub.Topic(name=name), call))
-    except AlreadyExists:
-        return
-    log.info("Topic %s did not exist and was made (--auto-create).", name)
+@contextlib.contextmanager
+def _made(name: str) -> Iterator[None]:
+    """Log that a topic was made, unless it was there."""
+    with contextlib.suppress(AlreadyExists):
+        yield
+        log.info("Topic %s did not exist and was made (--auto-create).", name)
 
 
 async def _result(answer: Any) -> Any:
