@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from emulator.config.defaults import DEFAULT_PORT
 from emulator.config.sources import NO_SOURCES, Sources
 from emulator.service.core import Core
 from emulator.service.memory import tune_garbage_collector
@@ -45,7 +46,6 @@ __all__ = [
     "loop_factory",
 ]
 
-DEFAULT_PORT = 8085
 #: Answers that are on their way have this long to leave before connections are cut.
 _GRACE_S = 0.5
 #: What has been answered by now is out of gRPC's hands after this.
@@ -192,4 +192,4 @@ class Server:
         self.stopping.set()
 
     def __repr__(self) -> str:
-        return f"<Server {self._core.engine!r}, {self._front!r}>"
+        return f"<Server {self._core!r}, {self._front!r}>"

@@ -10,16 +10,12 @@ take them from `emulator.api.wkt`.
 """
 
 import pkgutil
-from typing import TYPE_CHECKING, Any, cast
 
 from google.protobuf import descriptor_pb2, message_factory
-from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from google.protobuf.message import Message
-
-if TYPE_CHECKING:
-    from emulator.api.http import HttpRule
 
 
 def _load() -> DescriptorPool:
@@ -49,20 +45,3 @@ def enum(full_name: str) -> EnumTypeWrapper:
 def service(full_name: str) -> ServiceDescriptor:
     """Return the descriptor of a service; KeyError when the pool has none of that name."""
     return POOL.FindServiceByName(full_name)
-
-
-def http_rule(method: MethodDescriptor) -> "HttpRule | None":
-    """Return the `google.api.http` option of a method of this pool, or None without one.
-
-    protobuf parses options with the *default* pool's MethodOptions, which knows the option only
-    when some client has loaded it; hence its bytes are parsed again with our own class.
-    """
-    options = _METHOD_OPTIONS.FromString(method.GetOptions().SerializeToString())
-    if not options.HasExtension(_HTTP):
-        return None
-    return cast("HttpRule", options.Extensions[_HTTP])
-
-
-_METHOD_OPTIONS = message_class("google.protobuf.MethodOptions")
-# Any: the type stubs know extensions of generated modules only.
-_HTTP: Any = POOL.FindExtensionByName("google.api.http")

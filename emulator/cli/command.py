@@ -13,7 +13,8 @@ from functools import partial
 from typing import NoReturn, TypeVar
 
 from emulator import __version__
-from emulator.cli.host_port import DEFAULT_PORT, HostPort, hosts, port
+from emulator.cli.host_port import HostPort, hosts, port
+from emulator.config.defaults import DEFAULT_PORT
 
 Value = TypeVar("Value")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-DEFAULT_PORT = 8085
+from emulator.config.defaults import DEFAULT_PORT
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?")
 _HOST_PORT = re.compile(r"(\[.*\]|[^:]*)(?::(.*))?")

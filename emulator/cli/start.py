@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from emulator import __version__
 from emulator.cli.grpc_log import silence_grpc
-from emulator.cli.host_port import DEFAULT_PORT
 from emulator.cli.signals import StopSignals
+from emulator.config.defaults import DEFAULT_PORT
 
 if TYPE_CHECKING:
     from emulator.config.watching import Watch

@@ -1,4 +1,4 @@
-"""Start-up resources: what is to exist, from files and variables, and how it is made so.
+"""How an emulator is set up, its start-up resources above all.
 
 `yaml_text` reads a file into nodes that know their lines, `document` makes resources of them,
 `pubsubc` reads the variables and the file of public images, and `applying` brings about the

@@ -14,13 +14,13 @@ from emulator.api import pubsub
 from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.delivery.outcome import Effect, Ended, Fired, Forward, Outcome, once
 from emulator.engine.log import publishing
+from emulator.engine.operations.holders import Holders
 from emulator.engine.operations.iam_policies import Policies
 from emulator.engine.operations.seeking import Seeking
 from emulator.engine.operations.snapshots import Snapshots
-from emulator.engine.operations.streams import Streams
+from emulator.engine.operations.streaming import Streaming
 from emulator.engine.operations.subscriptions import Subscriptions
 from emulator.engine.operations.topics import Topics
-from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.topic import Topic
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits, names
@@ -47,7 +47,8 @@ class Engine:
         self._world = world
         self.topics = Topics(world)
         self.subscriptions = Subscriptions(world)
-        self.streams = Streams(world)
+        self.holders = Holders(world)
+        self.streaming = Streaming(world, self.holders)
         self.policies = Policies(world)
         self.snapshots = Snapshots(world)
         self.seeking = Seeking(world)
@@ -101,39 +102,8 @@ class Engine:
 
     def lease(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Delivery]]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20)."""
-        found = self._consumable(subscription, max_messages, now)
-        deliveries = found.backlog.lease(
-            min(max_messages, limits.PULL_MESSAGES),
-            limits.RESPONSE_BYTES,
-            now + found.ack_deadline_us,
-            now=now,
-        )
-        return Outcome(deliveries)
-
-    def _consumable(self, name: str, max_messages: int, now: int) -> Subscription:
-        found = self._world.subscriptions.get(name)
-        if max_messages <= 0:
-            self._world.check_subscription_name(name)
-            raise errors.invalid_argument("max_messages")
-        if found is None:
-            found = self._world.subscription(name)
-        found.check_consumable()
-        found.last_active_us = now
-        return found
-
-    def delivery_attempts(
-        self, subscription: str, deliveries: Sequence[Delivery]
-    ) -> list[int] | None:
-        """`delivery_attempt` of each of some new leases; None without a policy (DLQ-01)."""
-        backlog = self._world.subscription(subscription).backlog
-        if not backlog.rules.max_attempts:
-            return None
-        return [backlog.delivery_attempt(delivery) for delivery in deliveries]
-
-    def available(self, subscription: str) -> int:
-        """How many messages of a subscription could be leased now; 0 where there is none."""
-        found = self._world.subscriptions.get(subscription)
-        return found.backlog.available if found is not None else 0
+        outcome = self.holders.pull(subscription, max_messages, now=now)
+        return Outcome(outcome.value.leases, outcome.effects)
 
     # --- leases ---
 
@@ -245,7 +215,7 @@ class Engine:
 
     # --- all at once ---
 
-    def reset(self, *, nonce: bytes) -> Outcome[None]:
+    def reset(self, *, nonce: bytes, now: int) -> Outcome[None]:
         """Forget every topic and subscription; ids from before are stale (design: `nonce`)."""
         old = self._world
         self._enter(World(nonce, old.allowed_projects, old.is_strict))

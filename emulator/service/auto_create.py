@@ -40,9 +40,7 @@ def with_topics_made(handlers: Mapping[str, Handler]) -> dict[str, Handler]:
     return made
 
 
-def _maker(
-    handler: Any, topics_of: Callable[[Any], tuple[str, ...]], create: Any
-) -> Handler:
+def _maker(handler: Any, topics_of: Callable[[Any], tuple[str, ...]], create: Any) -> Handler:
     """Try a request again after its topics were made; transports tell by the function's kind
     whether they have to wait."""
 

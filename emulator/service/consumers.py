@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 
-from emulator.engine.delivery.delivery import Delivery
-from emulator.engine.engine import Engine
+from emulator.engine.operations.holders import Leases
+from emulator.engine.values import limits
 from emulator.engine.values.errors import PubsubError
 
 
@@ -20,25 +20,30 @@ class Consumer(ABC):
 
     def __init__(self, subscription: str) -> None:
         self.subscription = subscription
-        self.waiting: asyncio.Future[list[Delivery]] | None = None
+        self.waiting: asyncio.Future[Leases | None] | None = None
 
     @property
     def is_waiting(self) -> bool:
         return self.waiting is not None and not self.waiting.done()
 
-    @property
-    def is_blocked(self) -> bool:
-        """Whether messages are there that its window has no room for."""
-        return False
+    @abstractmethod
+    def lease(self, limit: int, among: int) -> Leases | None:
+        """Lease up to `limit` messages, fewer where it has not the room; None to be passed over.
+
+        It is one `among` so many that share what is available now.
+        """
+
+    def has_room(self) -> None:  # noqa: B027 - most have no window
+        """Its window, too full for the next message before, has room."""
 
     @abstractmethod
-    def lease(self, share: int) -> list[Delivery]:
-        """Lease up to `share` messages, fewer where it has not the room."""
+    def stop(self) -> None:
+        """The server stops."""
 
-    def answer(self, deliveries: list[Delivery]) -> None:
-        """Stop waiting with these messages, which can be none."""
+    def answer(self, leases: Leases | None) -> None:
+        """Stop waiting with these messages, or with none."""
         if self.waiting is not None and self.is_waiting:
-            self.waiting.set_result(deliveries)
+            self.waiting.set_result(leases)
 
     def end(self, error: PubsubError) -> None:
         """Stop waiting with an error."""
@@ -49,8 +54,7 @@ class Consumer(ABC):
 class Consumers:
     """The lines of all subscriptions, and everybody who must hear of a subscription's end."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self) -> None:
         self._lines: dict[str, dict[Consumer, None]] = {}
         self._present: dict[str, dict[Consumer, None]] = {}
 
@@ -76,19 +80,23 @@ class Consumers:
         line = self._lines.get(subscription)
         if not line:
             return
-        share = -(-self._engine.available(subscription) // len(line))
+        limit, among = limits.PULL_MESSAGES, len(line)
         for consumer in tuple(line):
             if not consumer.is_waiting:
                 self.step_out(consumer)  # answered otherwise, or gone, and not yet aware of it
                 continue
-            if not self._engine.available(subscription):
-                return
-            deliveries = consumer.lease(share)
-            if deliveries:
+            taken = consumer.lease(limit, among)
+            if taken is None:
+                continue
+            if taken.leases:
                 self.step_out(consumer)
-                consumer.answer(deliveries)
-            elif consumer.is_blocked:
+                consumer.answer(taken)
+            elif taken.is_blocked:
                 self.step_out(consumer)  # it comes back when its window has room
+            if not taken.remaining:
+                return
+            if among > 1:
+                limit, among = -(-(len(taken.leases) + taken.remaining) // among), 1
 
     def end(self, subscription: str, error: PubsubError) -> None:
         """Tell everybody on `subscription` that it takes no more consumers."""

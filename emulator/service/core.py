@@ -1,12 +1,12 @@
-"""One engine on one event loop: gives operations their time and passes on their effects."""
+"""One engine on one event loop: the gate that every operation passes."""
 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from emulator.engine.delivery.delivery import Delivery
-from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import (
     Available,
     Effect,
@@ -17,20 +17,21 @@ from emulator.engine.delivery.outcome import (
     Room,
 )
 from emulator.engine.engine import Engine
-from emulator.engine.values import errors
 from emulator.engine.values.names import project_of
 from emulator.service.clock import Clock
-from emulator.service.consumers import Consumers
+from emulator.service.consumers import Consumer, Consumers
+from emulator.service.effects import Effects
 from emulator.service.timers import Timers
-
-if TYPE_CHECKING:
-    from emulator.service.stream import Stream
 
 Value = TypeVar("Value")
 
 
 class Core:
-    """Everything here runs on the loop that made it; nothing is locked."""
+    """Everything here runs on the loop that made it; nothing is locked.
+
+    `perform` is the only way to the engine. `holders` are the consumers that have a window there,
+    by their holder's id.
+    """
 
     def __init__(
         self, allowed_projects: frozenset[str] | None = None, *, is_strict: bool = False
@@ -41,20 +42,34 @@ class Core:
             allowed_projects=allowed_projects,
             is_strict=is_strict,
         )
-        self.consumers = Consumers(self.engine)
-        self.streams: dict[Holder, Stream] = {}
+        self.consumers = Consumers()
+        self.holders: dict[int, Consumer] = {}
         self.is_closing = False
-        self.timers = Timers(self.engine, self.clock, self.tick)
+        self.on_fired: Callable[[Fired], None] | None = None
+        self._effects = Effects(self._act)
+        self.timers = Timers(self.next_deadline, self.clock, self.tick)
 
     def now(self, name: str) -> int:
         """The time of the project that the resource `name` belongs to."""
         return self.clock.now_us(project_of(name))
 
-    def settle(self, name: str, outcome: Outcome[Value]) -> Value:
-        """Pass on what an operation on the resource `name` brought about; return its value."""
+    def perform(
+        self,
+        name: str,
+        operation: Callable[..., Outcome[Value]],
+        *given: object,
+        **named: object,
+    ) -> Value:
+        """Do an operation of the engine on the resource `name`; return its value.
+
+        In this order: the time of the resource's project, the engine, what is to be recorded of
+        it, its effects. An operation that an effect brings about has its own effects acted on
+        behind those that wait already.
+        """
         project = project_of(name)
+        outcome = operation(*given, now=self.clock.now_us(project), **named)
         if outcome.effects:
-            self._apply(outcome.effects)
+            self._effects.apply(outcome.effects)
             self._touch_others(outcome.effects, project)
         self.timers.touch(project)
         return outcome.value
@@ -66,61 +81,56 @@ class Core:
             if isinstance(effect, Available) and not effect.subscription.startswith(prefix):
                 self.timers.touch(project_of(effect.subscription))
 
-    def _apply(self, effects: tuple[Effect, ...]) -> None:
-        for effect in effects:
-            match effect:
-                case Available(subscription):
-                    self.consumers.serve(subscription)
-                case Room(holder):
-                    self._make_room_known(holder)
-                case Forward(topic):
-                    self.settle(topic, self.engine.forward(effect, now=self.now(topic)))
-                case Fired():
-                    pass  # for whoever turns the clock; nobody has to act on it
-                case Ended(subscription, error):
-                    self.consumers.end(subscription, error)
+    def _act(self, effect: Effect) -> None:
+        match effect:
+            case Available(subscription):
+                self.consumers.serve(subscription)
+            case Room(holder):
+                self._make_room_known(holder)
+            case Forward(topic):
+                self.perform(topic, self.engine.forward, effect)
+            case Fired():
+                if self.on_fired is not None:
+                    self.on_fired(effect)
+            case Ended(subscription, error):
+                self.consumers.end(subscription, error)
 
-    def _make_room_known(self, holder: Holder) -> None:
-        stream = self.streams.get(holder)
-        if stream is not None:
-            stream.has_room()
-            self.consumers.serve(holder.subscription)
+    def _make_room_known(self, holder: int) -> None:
+        consumer = self.holders.get(holder)
+        if consumer is not None:
+            consumer.has_room()
+            self.consumers.serve(consumer.subscription)
 
-    def tick(self, project: str) -> list[Fired]:
-        """Do what is due in a project, a part of it if it is much; return what happened."""
-        outcome = self.engine.tick(project, now=self.clock.now_us(project))
-        self._apply(outcome.effects)
-        return [effect for effect in outcome.effects if isinstance(effect, Fired)]
+    def next_deadline(self, project: str) -> int | None:
+        """When `tick` has work for a project: 0 for at once, None for not before another call."""
+        return self.engine.next_deadline(project)
 
-    def lease(self, subscription: str, limit: int) -> list[Delivery]:
-        """Lease for a Pull what is available now."""
-        now = self.now(subscription)
-        return self.settle(subscription, self.engine.lease(subscription, limit, now=now))
+    def tick(self, project: str) -> None:
+        """Do what is due in a project, a part of it if it is much."""
+        self.perform(f"projects/{project}", self.engine.tick, project)
 
-    def lease_to(self, holder: Holder, limit: int) -> list[Delivery]:
-        """Lease to a stream what is available now and fits its window."""
-        now = self.now(holder.subscription)
-        outcome = self.engine.streams.lease(holder, limit, now=now)
-        return self.settle(holder.subscription, outcome)
+    def release(self, subscription: str, leases: Sequence[tuple[Delivery, str]]) -> None:
+        """Take back leases that never reached their consumer (PUL-06)."""
+        self.perform(subscription, self.engine.release, subscription, leases)
 
-    def release(self, subscription: str, leases: list[tuple[Delivery, str]]) -> None:
-        """Take back leases that never reached their consumer."""
-        now = self.now(subscription)
-        self.settle(subscription, self.engine.release(subscription, leases, now=now))
+    def finish(self) -> None:
+        """Act on whatever effects wait for a later turn of the loop."""
+        self._effects.finish()
 
     def reset(self) -> None:
         """Forget every topic and subscription, and what time they had; old ids are stale."""
         self.clock.reset()
-        outcome = self.engine.reset(nonce=secrets.token_bytes(16))
-        self._apply(outcome.effects)
-        self.timers.close()
-        self.timers.touch_all()
+        self._effects.forget()
+        self.perform("", self.engine.reset, nonce=secrets.token_bytes(16))
+        self.timers.restart(self.engine.projects())
 
     def close(self) -> None:
         """Answer every waiting pull, end every stream, and let no timer fire any more."""
         self.is_closing = True
-        for stream in tuple(self.streams.values()):
-            stream.end(errors.stream_closed())
+        self._effects.finish()
         for consumer in self.consumers.everybody():
-            consumer.answer([])
+            consumer.stop()
         self.timers.close()
+
+    def __repr__(self) -> str:
+        return f"<Core of {self.engine!r}, {self.consumers!r}>"

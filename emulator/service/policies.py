@@ -13,17 +13,16 @@ class Policies:
 
     def get_iam_policy(self, request: iam.GetIamPolicyRequest, call: Call) -> iam.Policy:
         core, name = self._core, request.resource
-        return core.settle(name, core.engine.policies.get(name, now=core.now(name)))
+        return core.perform(name, core.engine.policies.get, name)
 
     def set_iam_policy(self, request: iam.SetIamPolicyRequest, call: Call) -> iam.Policy:
         core, name = self._core, request.resource
-        outcome = core.engine.policies.set(name, request.policy, now=core.now(name))
-        return core.settle(name, outcome)
+        return core.perform(name, core.engine.policies.set, name, request.policy)
 
     def test_iam_permissions(
         self, request: iam.TestIamPermissionsRequest, call: Call
     ) -> iam.TestIamPermissionsResponse:
         core, name = self._core, request.resource
         permissions = list(request.permissions)
-        outcome = core.engine.policies.test(name, permissions, now=core.now(name))
-        return iam.TestIamPermissionsResponse(permissions=core.settle(name, outcome))
+        held = core.perform(name, core.engine.policies.test, name, permissions)
+        return iam.TestIamPermissionsResponse(permissions=held)

@@ -16,61 +16,70 @@ class Publisher:
     def create_topic(self, request: pubsub.Topic, call: Call) -> pubsub.Topic:
         features.check(request)
         core = self._core
-        outcome = core.engine.topics.create(request, now=core.now(request.name))
-        return core.settle(request.name, outcome)
+        return core.perform(request.name, core.engine.topics.create, request)
 
     def update_topic(self, request: pubsub.UpdateTopicRequest, call: Call) -> pubsub.Topic:
         paths = request.update_mask.paths
         features.check(request.topic, paths)
         core, name = self._core, request.topic.name
-        outcome = core.engine.topics.update(request.topic, paths, now=core.now(name))
-        return core.settle(name, outcome)
+        return core.perform(name, core.engine.topics.update, request.topic, paths)
 
     def publish(self, request: pubsub.PublishRequest, call: Call) -> pubsub.PublishResponse:
         core, topic = self._core, request.topic
-        outcome = core.engine.publish(request, call.encoded, now=core.now(topic))
-        return pubsub.PublishResponse(message_ids=core.settle(topic, outcome))
+        ids = core.perform(topic, core.engine.publish, request, call.encoded)
+        return pubsub.PublishResponse(message_ids=ids)
 
     def get_topic(self, request: pubsub.GetTopicRequest, call: Call) -> pubsub.Topic:
         core = self._core
-        return core.engine.topics.get(request.topic, now=core.now(request.topic)).value
+        return core.perform(request.topic, core.engine.topics.get, request.topic)
 
     def list_topics(
         self, request: pubsub.ListTopicsRequest, call: Call
     ) -> pubsub.ListTopicsResponse:
         core = self._core
-        topics, token = core.engine.topics.list(
-            request.project, request.page_size, request.page_token, now=core.now(request.project)
-        ).value
+        topics, token = core.perform(
+            request.project,
+            core.engine.topics.list,
+            request.project,
+            request.page_size,
+            request.page_token,
+        )
         return pubsub.ListTopicsResponse(topics=topics, next_page_token=token)
 
     def list_topic_subscriptions(
         self, request: pubsub.ListTopicSubscriptionsRequest, call: Call
     ) -> pubsub.ListTopicSubscriptionsResponse:
         core = self._core
-        names, token = core.engine.topics.list_subscriptions(
-            request.topic, request.page_size, request.page_token, now=core.now(request.topic)
-        ).value
+        names, token = core.perform(
+            request.topic,
+            core.engine.topics.list_subscriptions,
+            request.topic,
+            request.page_size,
+            request.page_token,
+        )
         return pubsub.ListTopicSubscriptionsResponse(subscriptions=names, next_page_token=token)
 
     def detach_subscription(
         self, request: pubsub.DetachSubscriptionRequest, call: Call
     ) -> pubsub.DetachSubscriptionResponse:
         core, name = self._core, request.subscription
-        core.settle(name, core.engine.subscriptions.detach(name, now=core.now(name)))
+        core.perform(name, core.engine.subscriptions.detach, name)
         return pubsub.DetachSubscriptionResponse()
 
     def list_topic_snapshots(
         self, request: pubsub.ListTopicSnapshotsRequest, call: Call
     ) -> pubsub.ListTopicSnapshotsResponse:
         core = self._core
-        names, token = core.engine.snapshots.list_of_topic(
-            request.topic, request.page_size, request.page_token, now=core.now(request.topic)
-        ).value
+        names, token = core.perform(
+            request.topic,
+            core.engine.snapshots.list_of_topic,
+            request.topic,
+            request.page_size,
+            request.page_token,
+        )
         return pubsub.ListTopicSnapshotsResponse(snapshots=names, next_page_token=token)
 
     def delete_topic(self, request: pubsub.DeleteTopicRequest, call: Call) -> Empty:
         core = self._core
-        outcome = core.engine.topics.delete(request.topic, now=core.now(request.topic))
-        core.settle(request.topic, outcome)
+        core.perform(request.topic, core.engine.topics.delete, request.topic)
         return Empty()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.operations.holders import Leases, Window
 from emulator.service.consumers import Consumer
 from emulator.service.core import Core
 
@@ -14,11 +14,18 @@ class WaitingPull(Consumer):
         super().__init__(subscription)
         self._core = core
         self._limit = limit
+        self._holder = 0
 
-    def lease(self, share: int) -> list[Delivery]:
-        return self._core.lease(self.subscription, min(share, self._limit))
+    def lease(self, limit: int, among: int) -> Leases:
+        core = self._core
+        return core.perform(
+            self.subscription, core.engine.holders.lease, self._holder, limit, among=among
+        )
 
-    async def wait(self, patience_s: float) -> list[Delivery]:
+    def stop(self) -> None:
+        self.answer(None)
+
+    async def wait(self, patience_s: float) -> Leases | None:
         """Return messages as soon as there are any; none after `patience_s`, or at the end.
 
         Raises what the subscription ended with, should it end meanwhile. A caller who gives up
@@ -26,20 +33,32 @@ class WaitingPull(Consumer):
         """
         core = self._core
         if core.is_closing:
-            return []
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[list[Delivery]] = loop.create_future()
-        self.waiting = waiting
-        timer = loop.call_later(patience_s, self.answer, [])
+            return None
+        window = Window(self._limit, is_passing=True)
+        self._holder = core.perform(
+            self.subscription, core.engine.holders.open, self.subscription, window
+        )
+        timer = asyncio.get_running_loop().call_later(patience_s, self.answer, None)
         core.consumers.enter(self)
-        core.consumers.stand(self)
+        try:
+            return await self._wait()
+        finally:
+            timer.cancel()
+            core.consumers.leave(self)
+            core.perform(self.subscription, core.engine.holders.close, self._holder)
+
+    async def _wait(self) -> Leases | None:
+        waiting: asyncio.Future[Leases | None] = asyncio.get_running_loop().create_future()
+        self.waiting = waiting
+        self._core.consumers.stand(self)
         try:
             return await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                leases = [(delivery, delivery.ack_id) for delivery in waiting.result()]
-                core.release(self.subscription, leases)
+                self._give_back(waiting.result())
             raise
-        finally:
-            timer.cancel()
-            core.consumers.leave(self)
+
+    def _give_back(self, taken: Leases | None) -> None:
+        if taken is not None:
+            leases = [(delivery, delivery.ack_id) for delivery in taken.leases]
+            self._core.release(self.subscription, leases)

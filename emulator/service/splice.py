@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from emulator.api import pubsub
 from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.operations.holders import Properties
 
 _RECEIVED_MESSAGES = b"\x0a"  # PullResponse.received_messages
 _ACK_ID = b"\x0a"  # ReceivedMessage.ack_id
 _MESSAGE = b"\x12"  # ReceivedMessage.message
 _DELIVERY_ATTEMPT = b"\x18"  # ReceivedMessage.delivery_attempt
-_SUBSCRIPTION_PROPERTIES = b"\x22"  # StreamingPullResponse.subscription_properties
 
 
 def _varint(number: int) -> bytes:
@@ -31,19 +31,29 @@ def length(number: int) -> bytes:
     return _SMALL[number] if number < 1 << 14 else _varint(number)
 
 
+def _encoded(properties: Properties) -> bytes:
+    return pubsub.StreamingPullResponse(
+        subscription_properties={
+            "exactly_once_delivery_enabled": properties.is_exactly_once,
+            "message_ordering_enabled": properties.is_ordered,
+        }
+    ).SerializeToString()
+
+
+#: What every response of a stream says of its subscription, encoded (STR-06).
+_PROPERTIES = {
+    properties: _encoded(properties)
+    for properties in (Properties(once, order) for once in (False, True) for order in (False, True))
+}
+
+
 def streaming_pull_response(
     deliveries: Iterable[Delivery],
     attempts: Sequence[int] | None,
-    properties: pubsub.StreamingPullResponse.SubscriptionProperties,
+    properties: Properties,
 ) -> bytes:
     """The encoded `StreamingPullResponse`; its messages stand as those of a `PullResponse`."""
-    encoded = properties.SerializeToString()
-    return b"%b%b%b%b" % (
-        pull_response(deliveries, attempts),
-        _SUBSCRIPTION_PROPERTIES,
-        length(len(encoded)),
-        encoded,
-    )
+    return pull_response(deliveries, attempts) + _PROPERTIES[properties]
 
 
 def pull_response(deliveries: Iterable[Delivery], attempts: Sequence[int] | None) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from emulator.api import pubsub
 from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.operations.holders import Leases
 from emulator.engine.values import errors
 from emulator.engine.values.errors import PubsubError
 from emulator.engine.values.limits import PULL_MESSAGES
@@ -29,16 +30,21 @@ class Stream(Consumer):
         name = first.subscription
         super().__init__(name)
         self._core = core
-        self._holder = core.engine.streams.open(first, now=core.now(name)).value
+        self._holder = core.perform(name, core.engine.streaming.open, first)
         self._answers_pings = first.protocol_version >= 1
         self._unsaid: deque[bytes] = deque()
         self._unsent: Sequence[Delivery] = ()
+        self._is_blocked = False
         self._is_taking = True
         self._is_finishing = False
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._receive(first, is_first=True)
+        try:
+            self._receive(first, is_first=True)
+        except PubsubError:
+            core.perform(name, core.engine.holders.close, self._holder)
+            raise
         core.consumers.enter(self)
-        core.streams[self._holder] = self
+        core.holders[self._holder] = self
 
     # --- what the client says ---
 
@@ -48,19 +54,23 @@ class Stream(Consumer):
 
     def _receive(self, request: pubsub.StreamingPullRequest, *, is_first: bool) -> None:
         core, name = self._core, self.subscription
-        outcome = core.engine.streams.receive(
-            self._holder, request, now=core.now(name), is_first=is_first
+        receipt = core.perform(
+            name, core.engine.streaming.receive, self._holder, request, is_first=is_first
         )
-        confirmation = core.settle(name, outcome)
-        if confirmation is not None:
-            confirmation.subscription_properties.CopyFrom(core.engine.streams.properties(name))
-            self._say(confirmation.SerializeToString())
+        if receipt.confirmation is not None:
+            receipt.confirmation.subscription_properties.CopyFrom(
+                pubsub.StreamingPullResponse.SubscriptionProperties(
+                    exactly_once_delivery_enabled=receipt.properties.is_exactly_once,
+                    message_ordering_enabled=receipt.properties.is_ordered,
+                )
+            )
+            self._say(receipt.confirmation.SerializeToString())
         elif self._answers_pings and _is_ping(request):
-            self._say(streaming_pull_response((), None, core.engine.streams.properties(name)))
+            self._say(streaming_pull_response((), None, receipt.properties))
 
     def _say(self, response: bytes) -> None:
         self._unsaid.append(response)
-        self.answer([])
+        self.answer(None)
 
     # --- what it is told ---
 
@@ -70,18 +80,17 @@ class Stream(Consumer):
         Call `sent` when it has been handed on. None when the stream is finishing and everything
         has been said. Raises what the subscription ended with.
         """
-        deliveries: Sequence[Delivery] = ()
-        while not deliveries:
+        taken: Leases | None = None
+        while taken is None or not taken.leases:
             if self._unsaid:
                 return self._unsaid.popleft()
             if self._is_finishing:
                 return None
-            deliveries = self.lease(PULL_MESSAGES) or await self._wait()
-        self._unsent = deliveries
-        engine = self._core.engine
-        attempts = engine.delivery_attempts(self.subscription, deliveries)
-        properties = engine.streams.properties(self.subscription)
-        return streaming_pull_response(deliveries, attempts, properties)
+            taken = self.lease(PULL_MESSAGES, 1)
+            if taken is None or not taken.leases:
+                taken = await self._wait()
+        self._unsent = taken.leases
+        return streaming_pull_response(taken.leases, taken.attempts, taken.properties)
 
     def sent(self) -> None:
         """The last response is on its way."""
@@ -94,31 +103,34 @@ class Stream(Consumer):
         leases = [(delivery, delivery.ack_id) for delivery in self._unsent]
         return lambda: self._core.release(self.subscription, leases)
 
-    @property
-    def is_blocked(self) -> bool:
-        return self._holder.is_blocked
-
-    def lease(self, share: int) -> list[Delivery]:
+    def lease(self, limit: int, among: int) -> Leases | None:
         if not self._is_taking or self.over.done():
-            return []  # the end is known, the transport has yet to hear of it
-        return self._core.lease_to(self._holder, share)
+            return None  # the end is known, the transport has yet to hear of it
+        core = self._core
+        taken = core.perform(
+            self.subscription, core.engine.holders.lease, self._holder, limit, among=among
+        )
+        self._is_blocked = taken.is_blocked
+        return taken
 
-    async def _wait(self) -> list[Delivery]:
+    async def _wait(self) -> Leases | None:
         consumers = self._core.consumers
-        waiting: asyncio.Future[list[Delivery]] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[Leases | None] = asyncio.get_running_loop().create_future()
         self.waiting = waiting
-        if not self._holder.is_blocked:
+        if not self._is_blocked:
             consumers.stand(self)
         try:
             return await waiting
         finally:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._unsent = waiting.result()
+                taken = waiting.result()
+                self._unsent = taken.leases if taken is not None else ()
             self.waiting = None
             consumers.step_out(self)
 
     def has_room(self) -> None:
         """The window was full and is not any more."""
+        self._is_blocked = False
         if self.waiting is not None:
             self._core.consumers.stand(self)
 
@@ -129,17 +141,20 @@ class Stream(Consumer):
         if not self.over.done():
             self.over.set_exception(error)
 
+    def stop(self) -> None:
+        self.end(errors.stream_closed())
+
     def finish(self) -> None:
         """Take no more messages; what was taken or is to be said can still be sent (STR-14)."""
         self._is_taking = False
         self._is_finishing = True
-        self.answer([])
+        self.answer(None)
 
     def leave(self) -> None:
         """Take no more messages and give back what was not sent; the client has gone (STR-05)."""
         self._is_taking = False
         self._core.consumers.leave(self)
-        ours = [(d, d.ack_id) for d in self._unsent if d.holder is self._holder]
+        ours = [(d, d.ack_id) for d in self._unsent if d.holder and d.holder.id == self._holder]
         self._unsent = ()
         if ours:
             self._core.release(self.subscription, ours)
@@ -147,8 +162,8 @@ class Stream(Consumer):
     def close(self) -> None:
         """End: what was not sent is available again, what was sent stays leased (STR-05)."""
         self.leave()
-        self._core.streams.pop(self._holder, None)
-        self._core.settle(self.subscription, self._core.engine.streams.close(self._holder))
+        self._core.holders.pop(self._holder, None)
+        self._core.perform(self.subscription, self._core.engine.holders.close, self._holder)
         if self.over.done():
             self.over.exception()  # seen, should the client have gone at the same moment
 

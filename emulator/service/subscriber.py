@@ -14,7 +14,7 @@ from emulator.service.splice import pull_response
 from emulator.service.stream import Stream
 
 #: How long a Pull waits for a message when its caller would wait for ever (PUL-03).
-PATIENCE_S = 90.0
+PULL_WAIT_S = 90.0
 
 
 class Subscriber:
@@ -25,14 +25,13 @@ class Subscriber:
         features.check(request)
         core = self._core
         name = request.name or request.topic  # NAM-19: a made-up name lies in the topic's project
-        outcome = core.engine.subscriptions.create(request, now=core.now(name))
-        return core.settle(name, outcome)
+        return core.perform(name, core.engine.subscriptions.create, request)
 
     def get_subscription(
         self, request: pubsub.GetSubscriptionRequest, call: Call
     ) -> pubsub.Subscription:
         core, name = self._core, request.subscription
-        return core.engine.subscriptions.get(name, now=core.now(name)).value
+        return core.perform(name, core.engine.subscriptions.get, name)
 
     def update_subscription(
         self, request: pubsub.UpdateSubscriptionRequest, call: Call
@@ -40,32 +39,36 @@ class Subscriber:
         paths = request.update_mask.paths
         features.check(request.subscription, paths)
         core, name = self._core, request.subscription.name
-        outcome = core.engine.subscriptions.update(request.subscription, paths, now=core.now(name))
-        return core.settle(name, outcome)
+        return core.perform(name, core.engine.subscriptions.update, request.subscription, paths)
 
     def list_subscriptions(
         self, request: pubsub.ListSubscriptionsRequest, call: Call
     ) -> pubsub.ListSubscriptionsResponse:
         core = self._core
-        subscriptions, token = core.engine.subscriptions.list(
-            request.project, request.page_size, request.page_token, now=core.now(request.project)
-        ).value
+        subscriptions, token = core.perform(
+            request.project,
+            core.engine.subscriptions.list,
+            request.project,
+            request.page_size,
+            request.page_token,
+        )
         return pubsub.ListSubscriptionsResponse(subscriptions=subscriptions, next_page_token=token)
 
     def delete_subscription(self, request: pubsub.DeleteSubscriptionRequest, call: Call) -> Empty:
         core, name = self._core, request.subscription
-        core.settle(name, core.engine.subscriptions.delete(name, now=core.now(name)))
+        core.perform(name, core.engine.subscriptions.delete, name)
         return Empty()
 
     async def pull(self, request: pubsub.PullRequest, call: Call) -> bytes:
         """Answer with what is available, or wait for it; the response is encoded already."""
         core, name, limit = self._core, request.subscription, request.max_messages
-        deliveries = core.lease(name, limit)
-        if not deliveries and not request.return_immediately:
-            deliveries = await WaitingPull(core, name, limit).wait(_patience_s(call.remaining_s()))
-        if deliveries:
-            self._guard(name, deliveries, call)
-            return pull_response(deliveries, core.engine.delivery_attempts(name, deliveries))
+        taken = core.perform(name, core.engine.holders.pull, name, limit)
+        if not taken.leases and not request.return_immediately:
+            waiting = WaitingPull(core, name, limit)
+            taken = await waiting.wait(_wait_s(call.remaining_s())) or taken
+        if taken.leases:
+            self._guard(name, taken.leases, call)
+            return pull_response(taken.leases, taken.attempts)
         return b""
 
     def _guard(self, subscription: str, deliveries: list[Delivery], call: Call) -> None:
@@ -79,27 +82,32 @@ class Subscriber:
 
     def acknowledge(self, request: pubsub.AcknowledgeRequest, call: Call) -> Empty:
         core, name = self._core, request.subscription
-        outcome = core.engine.acknowledge(
-            name, request.ack_ids, now=core.now(name), size_bytes=call.limited_bytes
+        failure = core.perform(
+            name,
+            core.engine.acknowledge,
+            name,
+            request.ack_ids,
+            size_bytes=call.limited_bytes,
         )
-        _raise_failure(core.settle(name, outcome))
+        _raise(failure)
         return Empty()
 
     def modify_ack_deadline(self, request: pubsub.ModifyAckDeadlineRequest, call: Call) -> Empty:
         core, name = self._core, request.subscription
-        outcome = core.engine.modify_ack_deadline(
+        failure = core.perform(
+            name,
+            core.engine.modify_ack_deadline,
             name,
             request.ack_ids,
             request.ack_deadline_seconds,
-            now=core.now(name),
             size_bytes=call.limited_bytes,
         )
-        _raise_failure(core.settle(name, outcome))
+        _raise(failure)
         return Empty()
 
     def seek(self, request: pubsub.SeekRequest, call: Call) -> pubsub.SeekResponse:
         core, name = self._core, request.subscription
-        core.settle(name, core.engine.seeking.seek(request, now=core.now(name)))
+        core.perform(name, core.engine.seeking.seek, request)
         return pubsub.SeekResponse()
 
     # --- snapshots ---
@@ -107,42 +115,44 @@ class Subscriber:
     def create_snapshot(self, request: pubsub.CreateSnapshotRequest, call: Call) -> pubsub.Snapshot:
         core = self._core
         name = request.name or request.subscription  # NAM-19: in the subscription's project
-        outcome = core.engine.snapshots.create(request, now=core.now(name))
-        return core.settle(name, outcome)
+        return core.perform(name, core.engine.snapshots.create, request)
 
     def get_snapshot(self, request: pubsub.GetSnapshotRequest, call: Call) -> pubsub.Snapshot:
         core, name = self._core, request.snapshot
-        return core.engine.snapshots.get(name, now=core.now(name)).value
+        return core.perform(name, core.engine.snapshots.get, name)
 
     def list_snapshots(
         self, request: pubsub.ListSnapshotsRequest, call: Call
     ) -> pubsub.ListSnapshotsResponse:
         core = self._core
-        snapshots, token = core.engine.snapshots.list(
-            request.project, request.page_size, request.page_token, now=core.now(request.project)
-        ).value
+        snapshots, token = core.perform(
+            request.project,
+            core.engine.snapshots.list,
+            request.project,
+            request.page_size,
+            request.page_token,
+        )
         return pubsub.ListSnapshotsResponse(snapshots=snapshots, next_page_token=token)
 
     def update_snapshot(self, request: pubsub.UpdateSnapshotRequest, call: Call) -> pubsub.Snapshot:
         core, name = self._core, request.snapshot.name
         paths = request.update_mask.paths
-        outcome = core.engine.snapshots.update(request.snapshot, paths, now=core.now(name))
-        return core.settle(name, outcome)
+        return core.perform(name, core.engine.snapshots.update, request.snapshot, paths)
 
     def delete_snapshot(self, request: pubsub.DeleteSnapshotRequest, call: Call) -> Empty:
         core, name = self._core, request.snapshot
-        core.settle(name, core.engine.snapshots.delete(name, now=core.now(name)))
+        core.perform(name, core.engine.snapshots.delete, name)
         return Empty()
 
 
-def _raise_failure(failure: PubsubError | None) -> None:
+def _raise(failure: PubsubError | None) -> None:
     """Raise what some ids of a request met with; the others have been processed (EOD-03)."""
     if failure is not None:
         raise failure
 
 
-def _patience_s(remaining_s: float | None) -> float:
+def _wait_s(remaining_s: float | None) -> float:
     """Wait as long as the caller does, less what it takes to answer in time (PUL-03)."""
     if remaining_s is None:
-        return PATIENCE_S
-    return min(max(remaining_s - min(1.0, remaining_s / 10), 0.0), PATIENCE_S)
+        return PULL_WAIT_S
+    return min(max(remaining_s - min(1.0, remaining_s / 10), 0.0), PULL_WAIT_S)

@@ -67,9 +67,12 @@ class TimeControl:
     async def _meet_deadlines(self, project: str, to_us: int) -> list[Fired]:
         core = self._core
         fired: list[Fired] = []
-        while (next_us := core.engine.next_deadline(project)) is not None and next_us <= to_us:
+        while (next_us := core.next_deadline(project)) is not None and next_us <= to_us:
             core.clock.put(project, max(next_us, self.now_us(project)))
-            fired += core.tick(project)
+            core.on_fired = fired.append
+            core.tick(project)
+            core.on_fired = None
+            core.finish()  # dead letters have the time of this moment
             # Others have their turn, and streams send what this moment brought before the next.
             await asyncio.sleep(0)
             if not core.clock.is_stopped(project):

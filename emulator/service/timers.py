@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from emulator.engine.engine import Engine
 from emulator.service.clock import Clock
 
 
@@ -18,19 +17,24 @@ class _Armed(NamedTuple):
 class Timers:
     """One timer a project, armed for its next deadline; none where nothing is to come.
 
-    `tick` does a part of a project's due work. Stopped time has no timer, unless for what is due
-    already: chores above all.
+    `next_deadline` says when a project has work, `tick` does a part of it. Stopped time has no
+    timer, unless for what is due already: chores above all.
     """
 
-    def __init__(self, engine: Engine, clock: Clock, tick: Callable[[str], object]) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        next_deadline: Callable[[str], int | None],
+        clock: Clock,
+        tick: Callable[[str], object],
+    ) -> None:
+        self._next_deadline = next_deadline
         self._clock = clock
         self._tick = tick
         self._armed: dict[str, _Armed] = {}
 
     def touch(self, project: str) -> None:
         """An operation on `project` was done: see that the timer is early enough."""
-        next_us = self._engine.next_deadline(project)
+        next_us = self._next_deadline(project)
         if next_us is None:
             return
         if self._clock.is_stopped(project) and next_us > self._clock.now_us(project):
@@ -48,9 +52,10 @@ class Timers:
             armed.handle.cancel()
         self.touch(project)
 
-    def touch_all(self) -> None:
-        """An operation on every project was done."""
-        for project in self._engine.projects():
+    def restart(self, projects: Iterable[str]) -> None:
+        """All is different: forget what was armed, and arm what there is for `projects`."""
+        self.close()
+        for project in projects:
             self.touch(project)
 
     def _arm(self, project: str, at_us: int) -> None:

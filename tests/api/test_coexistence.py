@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-OURS = "from emulator.api import health, http, iam, pool, pubsub, rpc, schema, wkt"
+OURS = """from emulator.api import health, http, iam, pool, pubsub, rpc, schema, wkt
+from emulator.api.http_rules import http_rule"""
 THEIRS = "from google.cloud import pubsub_v1\nfrom google.pubsub_v1.types import PubsubMessage"
 EXCHANGE = """
 theirs = PubsubMessage(data=b"x", attributes={"a": "b"}, ordering_key="k")
@@ -19,7 +20,7 @@ assert type(ours.publish_time) is wkt.Timestamp and ours.publish_time.seconds ==
 assert PubsubMessage.deserialize(ours.SerializeToString()) == theirs
 assert type(ours).DESCRIPTOR is not PubsubMessage.pb().DESCRIPTOR
 method = pool.service("google.pubsub.v1.Publisher").methods_by_name["Publish"]
-assert type(pool.http_rule(method)) is http.HttpRule
+assert type(http_rule(method)) is http.HttpRule
 """
 
 EMULATOR = "from emulator import Emulator\nimport os"

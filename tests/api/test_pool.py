@@ -11,6 +11,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from emulator.api import health, http, iam, pool, pubsub, rpc, schema, wkt
+from emulator.api.http_rules import http_rule
 
 REST = {
     "google.pubsub.v1.Publisher": {
@@ -42,7 +43,7 @@ def method(service: str, name: str) -> MethodDescriptor:
 def test_http_rule_is_the_private_one(
     service: str, name: str, expected: tuple[str, str, str]
 ) -> None:
-    rule = pool.http_rule(method(service, name))
+    rule = http_rule(method(service, name))
     assert isinstance(rule, http.HttpRule)
     verb, path, body = expected
     assert rule.WhichOneof("pattern") == verb
@@ -51,15 +52,15 @@ def test_http_rule_is_the_private_one(
 
 
 def test_http_rule_is_none_without_the_option() -> None:
-    assert pool.http_rule(method("google.pubsub.v1.Subscriber", "StreamingPull")) is None
-    assert pool.http_rule(method("grpc.health.v1.Health", "Check")) is None
+    assert http_rule(method("google.pubsub.v1.Subscriber", "StreamingPull")) is None
+    assert http_rule(method("grpc.health.v1.Health", "Check")) is None
 
 
 def test_http_rule_keeps_additional_bindings() -> None:
     rule = http.HttpRule(
         get="/v1/{name=a/*}", additional_bindings=[http.HttpRule(post="/v1/b", body="*")]
     )
-    assert pool.http_rule(method_with(rule)) == rule
+    assert http_rule(method_with(rule)) == rule
 
 
 def method_with(rule: http.HttpRule) -> MethodDescriptor:
@@ -137,10 +138,11 @@ PURE = """
 from google.protobuf.internal import api_implementation
 assert api_implementation.Type() == "python"
 from emulator.api import pool, pubsub, schema
+from emulator.api.http_rules import http_rule
 message = pubsub.PubsubMessage(data=b"x", attributes={"a": "b"})
 assert pubsub.PubsubMessage.FromString(message.SerializeToString()) == message
 method = pool.service("google.pubsub.v1.Publisher").methods_by_name["Publish"]
-assert pool.http_rule(method).post == "/v1/{topic=projects/*/topics/*}:publish"
+assert http_rule(method).post == "/v1/{topic=projects/*/topics/*}:publish"
 assert schema.Schema.Type.Name(schema.Schema.AVRO) == "AVRO"
 """
 

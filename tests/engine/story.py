@@ -28,6 +28,7 @@ from emulator.engine.delivery.outcome import Forward, Outcome
 from emulator.engine.engine import Engine
 from emulator.engine.values.errors import PubsubError
 from emulator.engine.values.limits import RETENTION_DEFAULT_S
+from tests.property.invariants import attempts_of
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
@@ -60,6 +61,11 @@ def invalid(text: str) -> Refusal:
 
 def not_found(leaf: str) -> Refusal:
     return Refusal("NOT_FOUND", f"Resource not found (resource={leaf}).")
+
+
+def opened(engine: Engine, request: pubsub.StreamingPullRequest, *, now: int) -> Holder:
+    """Open a stream; return its holder."""
+    return engine._world.holders[engine.streaming.open(request, now=now).value]
 
 
 def full_name(collection: str, name: str) -> str:
@@ -188,7 +194,7 @@ def attempts(*labels: str, subscription: str = SUBSCRIPTION) -> Command:
 
     def command(story: Story) -> list[int] | None:
         deliveries = [story.leases[f"{name.rpartition('/')[2]}:{label}"][0] for label in labels]
-        return story.engine.delivery_attempts(name, deliveries)
+        return attempts_of(story.engine, name, deliveries)
 
     return command
 
@@ -242,14 +248,14 @@ def open_stream(
     )
 
     def command(story: Story) -> None:
-        story.streams[stream] = story.engine.streams.open(request, now=story.now).value
+        story.streams[stream] = opened(story.engine, request, now=story.now)
 
     return command
 
 
 def close_stream(stream: str) -> Command:
     def command(story: Story) -> None:
-        story.settle(story.engine.streams.close(story.streams[stream]))
+        story.settle(story.engine.holders.close(story.streams[stream].id, now=story.now))
 
     return command
 
@@ -259,7 +265,7 @@ def receive(stream: str, limit: int = 1_000) -> Command:
 
     def command(story: Story) -> list[str]:
         holder = story.streams[stream]
-        deliveries = story.engine.streams.lease(holder, limit, now=story.now).value
+        deliveries = story.engine.holders.lease(holder.id, limit, now=story.now).value.leases
         return [story.note(delivery, holder.subscription) for delivery in deliveries]
 
     return command
@@ -278,8 +284,8 @@ def send(stream: str, acks: tuple[str, ...] = (), modacks: dict[str, int] | None
             modify_deadline_ack_ids=story.ack_ids(tuple(modacks), holder.subscription),
             modify_deadline_seconds=modacks.values(),
         )
-        outcome = story.engine.streams.receive(holder, request, now=story.now, is_first=False)
-        confirmation = story.settle(outcome)
+        outcome = story.engine.streaming.receive(holder.id, request, now=story.now, is_first=False)
+        confirmation = story.settle(outcome).confirmation
         if confirmation is None:
             return None
         return {
@@ -378,6 +384,6 @@ def attached(topic: str = TOPIC) -> Command:
 
 def reset(nonce: bytes) -> Command:
     def command(story: Story) -> None:
-        story.engine.reset(nonce=nonce)
+        story.engine.reset(nonce=nonce, now=story.now)
 
     return command

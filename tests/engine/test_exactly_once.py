@@ -356,10 +356,12 @@ def test_without_the_flag_late_acks_are_taken_again() -> None:
 @spec("EOD-10", "STR-06")
 def test_streams_learn_of_the_flag() -> None:
     story = Story(enable_message_ordering=True)
+    story.play((0, open_stream("s")))
 
-    def flags() -> tuple[bool, bool]:
-        properties = story.engine.streams.properties(SUBSCRIPTION)
-        return properties.exactly_once_delivery_enabled, properties.message_ordering_enabled
+    def flags() -> tuple[bool, ...]:
+        return tuple(
+            story.engine.holders.lease(story.streams["s"].id, 1, now=story.now).value.properties
+        )
 
     assert flags() == (False, True)
     story.play((0, update(enable_exactly_once_delivery=True)))

@@ -33,6 +33,7 @@ from tests.engine.story import (
     modack,
     nack,
     not_found,
+    opened,
     pull,
     refusal_of,
     topic_of,
@@ -96,14 +97,14 @@ def test_use_puts_it_off(use: Command) -> None:
 def test_a_stream_that_opens_or_speaks_puts_it_off(is_opening: bool) -> None:
     request = pubsub.StreamingPullRequest(subscription=SUBSCRIPTION, stream_ack_deadline_seconds=60)
     story = idle_story()
-    streams = story.engine.streams
-    holder = streams.open(request, now=0).value
+    streams = story.engine.streaming
+    holder = opened(story.engine, request, now=0)
     story.play((DAY_S - 1, attached(), ["sub"]))
     if is_opening:
         streams.open(request, now=story.now)
     else:
         ping = pubsub.StreamingPullRequest()
-        streams.receive(holder, ping, now=story.now, is_first=False)
+        streams.receive(holder.id, ping, now=story.now, is_first=False)
     story.play((2 * DAY_S - 1.000_001, attached(), ["sub"]), (2 * DAY_S - 1, attached(), []))
 
 
@@ -111,13 +112,12 @@ def test_a_stream_that_opens_or_speaks_puts_it_off(is_opening: bool) -> None:
 def test_a_lease_alone_is_use() -> None:
     request = pubsub.StreamingPullRequest(subscription=SUBSCRIPTION, stream_ack_deadline_seconds=60)
     story = idle_story()
-    streams = story.engine.streams
-    holder = streams.open(request, now=0).value
+    holder = opened(story.engine, request, now=0)
     story.play((DAY_S - 10, send("c")))
-    assert len(streams.lease(holder, 9, now=story.now).value) == 1
+    assert len(story.engine.holders.lease(holder.id, 9, now=story.now).value.leases) == 1
     # Nothing was there to receive this time.
     story.play((DAY_S, attached(), ["sub"]))
-    streams.lease(holder, 9, now=story.now)
+    story.engine.holders.lease(holder.id, 9, now=story.now)
     story.play((2 * DAY_S - 10, attached(), []))
 
 

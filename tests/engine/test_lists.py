@@ -146,7 +146,7 @@ def test_a_token_of_another_list_is_refused() -> None:
 def test_a_token_from_before_a_reset_is_refused() -> None:
     engine = filled(list_topics, IDS[:3])
     _, token = list_topics(engine, 1, "")
-    engine.reset(nonce=b"another")
+    engine.reset(nonce=b"another", now=0)
     assert refusal_of(lambda: list_topics(engine, 1, token)) == bad_token(token)
 
 

@@ -174,7 +174,7 @@ def test_a_reset_frees_in_slices_and_the_new_world_works_at_once(budget: int) ->
     log, backlog = log_of(story.engine, TOPIC), backlog_of(story.engine, SUBSCRIPTION)
     story.engine.lease(SUBSCRIPTION, 1_000, now=0)
     engine = story.engine
-    engine.reset(nonce=b"another")
+    engine.reset(nonce=b"another", now=0)
     held = len(backlog._deliveries) + log.kept
     assert held == 3_000
     for command in (create_topic(), subscribe(), publish("a")):
@@ -195,7 +195,7 @@ def test_a_reset_while_chores_are_left_forgets_none_of_them() -> None:
     log = log_of(story.engine, TOPIC)
     unsubscribe()(story)
     for nonce in (b"second", b"third"):
-        story.engine.reset(nonce=nonce)
+        story.engine.reset(nonce=nonce, now=0)
     story.catch_up()
     assert log.kept == 0
 

@@ -181,7 +181,7 @@ def test_only_projects_in_the_allow_list_can_be_listed(listing: Operation) -> No
 @spec("NAM-16", "ERR-05")
 def test_the_allow_list_holds_after_a_reset() -> None:
     engine = Engine(nonce=b"nonce", allowed_projects=frozenset({"p"}))
-    engine.reset(nonce=b"another")
+    engine.reset(nonce=b"another", now=0)
     far = pubsub.Topic(name="projects/q/topics/abc")
     assert refusal_of(lambda: engine.topics.create(far, now=0)) == unknown_project("q")
     engine.topics.create(pubsub.Topic(name=TOPIC), now=0)

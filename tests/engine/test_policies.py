@@ -172,7 +172,7 @@ def test_a_policy_outlives_a_detachment_and_no_reset() -> None:
     policy = put(engine, SUBSCRIPTION, bindings=[VIEWER])
     engine.subscriptions.detach(SUBSCRIPTION, now=0)
     assert get(engine, SUBSCRIPTION) == policy
-    engine.reset(nonce=b"another")
+    engine.reset(nonce=b"another", now=0)
     engine.topics.create(pubsub.Topic(name=TOPIC), now=0)
     assert get(engine, TOPIC).bindings == []
 

@@ -293,7 +293,7 @@ def test_equal_messages_are_two_messages_even_on_two_topics() -> None:
 def test_ids_are_not_used_again_after_a_reset() -> None:
     story = Story()
     before = send(story.engine, request_of([GOOD] * 10))
-    story.engine.reset(nonce=b"another")
+    story.engine.reset(nonce=b"another", now=0)
     story.engine.topics.create(pubsub.Topic(name=TOPIC), now=0)
     assert set(before).isdisjoint(send(story.engine, request_of([GOOD] * 10)))
 

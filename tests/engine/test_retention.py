@@ -35,6 +35,7 @@ from tests.engine.story import (
     ack,
     delete_topic,
     nack,
+    opened,
     pull,
     refusal_of,
     unsubscribe,
@@ -90,12 +91,12 @@ def test_a_lease_ended_by_retention_frees_its_window_and_its_key(fields: dict[st
     request = pubsub.StreamingPullRequest(
         subscription=SUBSCRIPTION, stream_ack_deadline_seconds=60, max_outstanding_messages=1
     )
-    holder = story.engine.streams.open(request, now=story.now).value
-    [lease] = story.engine.streams.lease(holder, 1, now=story.now).value
+    holder = opened(story.engine, request, now=story.now)
+    [lease] = story.engine.holders.lease(holder.id, 1, now=story.now).value.leases
     ack_id = lease.ack_id
     story.play((T, waiting(), 1))
     assert holder.held_messages == 0
-    [next_lease] = story.engine.streams.lease(holder, 9, now=story.now).value
+    [next_lease] = story.engine.holders.lease(holder.id, 9, now=story.now).value.leases
     assert next_lease.message.position == 1
     # The old lease's id is stale, as after any end.
     report = story.engine.acknowledge(SUBSCRIPTION, [ack_id], now=story.now).value

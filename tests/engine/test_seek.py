@@ -39,10 +39,11 @@ from tests.engine.story import (
     modack,
     nack,
     not_found,
+    opened,
     pull,
     refusal_of,
 )
-from tests.property.invariants import backlog_of, log_of
+from tests.property.invariants import attempts_of, backlog_of, log_of
 from tests.spec import spec
 
 every_kind = pytest.mark.parametrize("fields", KINDS.values(), ids=KINDS)
@@ -273,7 +274,7 @@ def test_dead_letters_are_counted_anew() -> None:
     for attempt in range(1, 6):
         story.play((0, pull(), [f"a#{attempt}"]))
         delivery, _ = story.leases[f"sub:a#{attempt}"]
-        assert story.engine.delivery_attempts(SUBSCRIPTION, [delivery]) == [attempt]
+        assert attempts_of(story.engine, SUBSCRIPTION, [delivery]) == [attempt]
         story.play((0, nack(f"a#{attempt}")))
     story.play((0, waiting(), 0))
 
@@ -296,15 +297,15 @@ def test_a_seek_empties_the_windows_of_streams(fields: dict[str, Any], to: float
     request = pubsub.StreamingPullRequest(
         subscription=SUBSCRIPTION, stream_ack_deadline_seconds=10, max_outstanding_messages=2
     )
-    holder = engine.streams.open(request, now=story.now).value
-    assert len(engine.streams.lease(holder, 9, now=story.now).value) == 2
-    assert engine.streams.lease(holder, 9, now=story.now).value == []
+    holder = opened(engine, request, now=story.now)
+    assert len(engine.holders.lease(holder.id, 9, now=story.now).value.leases) == 2
+    assert engine.holders.lease(holder.id, 9, now=story.now).value.leases == []
     assert holder.is_blocked
     target = pubsub.SeekRequest(subscription=SUBSCRIPTION, time={"seconds": to})
     effects = engine.seeking.seek(target, now=story.now).effects
-    assert set(effects) == {Available(SUBSCRIPTION), Room(holder)}
+    assert set(effects) == {Available(SUBSCRIPTION), Room(holder.id)}
     assert (holder.held_messages, holder.held_bytes, holder.is_blocked) == (0, 0, False)
-    assert len(engine.streams.lease(holder, 9, now=story.now).value) == (0 if to else 2)
+    assert len(engine.holders.lease(holder.id, 9, now=story.now).value.leases) == (0 if to else 2)
 
 
 # --- filters and order ---

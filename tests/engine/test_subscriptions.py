@@ -310,7 +310,7 @@ def test_deletion_and_reset_tell_who_waits() -> None:
     [ended] = story.engine.subscriptions.delete(SUBSCRIPTION, now=0).effects
     assert isinstance(ended, Ended)
     assert (ended.subscription, ended.error.code.name) == (SUBSCRIPTION, "NOT_FOUND")
-    [ended] = story.engine.reset(nonce=b"another").effects
+    [ended] = story.engine.reset(nonce=b"another", now=0).effects
     assert isinstance(ended, Ended)
     assert ended.subscription == "projects/p/subscriptions/two"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from emulator.engine.delivery import backlog as backlog_module
 from emulator.engine.delivery import deadline_heap as heap_module
@@ -20,9 +21,26 @@ from emulator.engine.delivery.delivery import (
 )
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.ordering import Lane, OrderedBacklog
+from emulator.engine.delivery.outcome import Outcome
 from emulator.engine.delivery.sources import ReplaySource, Source
 from emulator.engine.engine import Engine
 from emulator.engine.log.message_log import Message, MessageLog
+from emulator.engine.operations.holders import Leases
+
+
+def messages_only(outcome: Outcome[Leases]) -> Outcome[list[Delivery]]:
+    """What a holder got, without what comes with it."""
+    return Outcome(outcome.value.leases, outcome.effects)
+
+
+def attempts_of(
+    engine: Engine, subscription: str, deliveries: Sequence[Delivery]
+) -> list[int] | None:
+    """`delivery_attempt` of some leases; None where it is not counted."""
+    backlog = backlog_of(engine, subscription)
+    if not backlog.rules.max_attempts:
+        return None
+    return [backlog.delivery_attempt(delivery) for delivery in deliveries]
 
 
 def backlog_of(engine: Engine, subscription: str) -> Backlog:

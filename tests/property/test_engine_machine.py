@@ -27,7 +27,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.log.message_log import MessageLog
 from emulator.engine.values.errors import PubsubError
 from emulator.engine.values.limits import RETENTION_DEFAULT_S
-from tests.property.invariants import backlog_of, check_engine, check_window
+from tests.property.invariants import backlog_of, check_engine, check_window, messages_only
 from tests.property.model import SECOND_US, Model, ModelSubscription
 from tests.spec import spec
 
@@ -70,7 +70,7 @@ def plain(value: object) -> object:
     if isinstance(value, PubsubError | Holder):
         return repr(value)
     if isinstance(value, Room):
-        return "room", repr(value.holder)
+        return "room", value.holder
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return value
@@ -171,7 +171,7 @@ class EngineMachine(RuleBasedStateMachine):
         if chance:
             return  # seldom, so that there is something to reset
         self.resets += 1
-        self.both(lambda e: e.reset(nonce=self.nonce()))
+        self.both(lambda e: e.reset(nonce=self.nonce(), now=self.now))
         self.model = Model()
         self.streams = []
         self.something_to_begin_with()
@@ -244,8 +244,8 @@ class EngineMachine(RuleBasedStateMachine):
         holders = []
 
         def call(engine: Engine) -> Any:
-            outcome = engine.streams.open(request, now=self.now)
-            holders.append(outcome.value)
+            outcome = engine.streaming.open(request, now=self.now)
+            holders.append(engine._world.holders[outcome.value])
             return outcome
 
         outcome = self.both(call)
@@ -265,7 +265,7 @@ class EngineMachine(RuleBasedStateMachine):
 
         def call(engine: Engine) -> Any:
             holder = stream.holders[0 if engine is self.engine else 1]
-            return engine.streams.lease(holder, limit, now=self.now)
+            return messages_only(engine.holders.lease(holder.id, limit, now=self.now))
 
         name = stream.subscription
         self.check_lease(name, min(limit, room), stream.deadline_s, call, stream.number)

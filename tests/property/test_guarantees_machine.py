@@ -43,7 +43,13 @@ from tests.property.guarantees_model import (
     ModelSubscription,
     Window,
 )
-from tests.property.invariants import backlog_of, check_engine, check_window
+from tests.property.invariants import (
+    attempts_of,
+    backlog_of,
+    check_engine,
+    check_window,
+    messages_only,
+)
 from tests.spec import spec
 
 PROJECTS = ["p", "q"]
@@ -89,7 +95,7 @@ def plain(value: object) -> object:
     if isinstance(value, Holder):
         return repr(value)
     if isinstance(value, Room):
-        return "room", repr(value.holder)
+        return "room", value.holder
     if isinstance(value, Forward):
         return value.topic, value.content.SerializeToString(deterministic=True)
     if isinstance(value, list | tuple):
@@ -150,6 +156,10 @@ class GuaranteesMachine(RuleBasedStateMachine):
             return call(engine, number)
         except PubsubError as error:
             return error
+
+    def opened(self, *ids: int) -> tuple[Holder, Holder]:
+        first, second = (e._world.holders[i] for e, i in zip(self.twins, ids, strict=True))
+        return first, second
 
     def value(self, outcomes: tuple[Outcome[Any], Outcome[Any]], dead: Sequence[Any] = ()) -> Any:
         """Check the dead letters of an operation, publish them, and return its value."""
@@ -373,7 +383,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
         found.now = self.now
         messages = found.lease(taken, limit, deadline_us, window)
         assert [m.content for m in messages] == contents
-        attempts = self.engine.delivery_attempts(found.name, deliveries)
+        attempts = attempts_of(self.engine, found.name, deliveries)
         if found.max_attempts:
             assert attempts == [m.counted + 1 for m in messages]
         else:
@@ -400,17 +410,19 @@ class GuaranteesMachine(RuleBasedStateMachine):
             max_outstanding_messages=max_messages,
             max_outstanding_bytes=max_bytes,
         )
-        first, second = self.both(lambda e, _: e.streams.open(request, now=self.now))
+        first, second = self.both(lambda e, _: e.streaming.open(request, now=self.now))
         window = Window(object(), max_messages, max_bytes)
         self.model.subscriptions[name].streams[window.holder] = window
-        self.streams.append(Stream((first.value, second.value), deadline_s, window))
+        self.streams.append(Stream(self.opened(first.value, second.value), deadline_s, window))
 
     @precondition(lambda self: self.streams)
     @rule(which=st.integers(0, 9), limit=st.sampled_from([1, 2, 3, 1_000]))
     def lease_to_a_stream(self, which: int, limit: int) -> None:
         stream = self.streams[which % len(self.streams)]
         found = self.model.subscriptions[stream.subscription]
-        outcomes = self.both(lambda e, n: e.streams.lease(stream.holders[n], limit, now=self.now))
+        outcomes = self.both(
+            lambda e, n: messages_only(e.holders.lease(stream.holders[n].id, limit, now=self.now))
+        )
         self.check_lease(found, limit, stream.deadline_s, stream.window, outcomes)
 
     @precondition(lambda self: self.streams)
@@ -437,7 +449,9 @@ class GuaranteesMachine(RuleBasedStateMachine):
             modify_deadline_seconds=deadlines.values(),
         )
         outcomes = self.both(
-            lambda e, n: e.streams.receive(stream.holders[n], request, now=self.now, is_first=False)
+            lambda e, n: e.streaming.receive(
+                stream.holders[n].id, request, now=self.now, is_first=False
+            )
         )
         bad_acks, dead = found.acknowledge(ack_ids), []
         bad_modacks: dict[str, str] = {}
@@ -449,7 +463,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
                 failed, letters = found.nack(group, self.now)
                 bad_modacks |= failed
                 dead += [(found.target, letter) for letter in letters]
-        confirmation = self.value(outcomes, dead)
+        confirmation = self.value(outcomes, dead).confirmation
         if not found.is_exactly_once or not (ack_ids or deadlines):
             assert confirmation is None
             return

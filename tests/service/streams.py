@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 
 from emulator.api import pubsub
+from emulator.engine.delivery.holder import Holder
 from emulator.engine.values.durations import SECOND_US
 from tests.inside import Inside
 from tests.wire import HANG_LIMIT_S, LONG_LEASE_S, Wire
@@ -104,10 +105,14 @@ def ids(received: Received) -> list[str]:
 
 def held(inside: Inside, subscription: str) -> list[int]:
     """How many messages each stream on a subscription holds, in the order of their opening."""
-    streams = inside._server._core.streams
     return inside._ask(
-        lambda: [h.held_messages for h in tuple(streams) if h.subscription == subscription]
+        lambda: [h.held_messages for h in _holders(inside) if h.subscription == subscription]
     )
+
+
+def _holders(inside: Inside) -> list[Holder]:
+    core = inside._server._core
+    return [core.engine._world.holders[holder] for holder in core.holders]
 
 
 def lease_ends_in_s(inside: Inside, subscription: str, ack_id: str) -> float:
@@ -124,10 +129,9 @@ def lease_ends_in_s(inside: Inside, subscription: str, ack_id: str) -> float:
 def present(inside: Inside) -> tuple[int, int]:
     """How many streams and consumers the whole server has."""
     core = inside._server._core
-    return inside._ask(lambda: (len(core.streams), len(core.consumers)))
+    return inside._ask(lambda: (len(core.holders), len(core.consumers)))
 
 
 def open_streams(inside: Inside, subscription: str) -> list[int]:
     """The identities of a subscription's streams, in the order of their opening."""
-    streams = inside._server._core.streams
-    return inside._ask(lambda: [id(h) for h in tuple(streams) if h.subscription == subscription])
+    return inside._ask(lambda: [h.id for h in _holders(inside) if h.subscription == subscription])

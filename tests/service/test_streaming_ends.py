@@ -131,7 +131,7 @@ def test_a_server_stops_though_a_client_does_not_read(own_emulator: Emulator, na
 
 def is_finishing(inside: Inside) -> bool:
     """Whether the only stream knows that its client has said everything."""
-    [stream] = inside._server._core.streams.values()
+    [stream] = inside._server._core.holders.values()
     return stream._is_finishing
 
 

@@ -220,7 +220,7 @@ class Backlog:
         holder.held_bytes -= len(delivery.message.encoded)
         if holder.is_blocked:
             holder.is_blocked = False
-            self._effects.append(Room(holder))
+            self._effects.append(Room(holder.id))
 
     def _note_ages(self, taken: Sequence[Delivery]) -> None:
         oldest_us = taken[0].message.publish_time_us

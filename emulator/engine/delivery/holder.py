@@ -16,7 +16,10 @@ _UNLIMITED = sys.maxsize
 
 
 class Holder:
-    """One consumer of one subscription: a stream. A limit of 0 or less is none.
+    """One that a subscription delivers to: a stream, a push sender. A limit of 0 or less is none.
+
+    Without `ack_deadline_us` it has the subscription's own. One that `is_passing` is a unary
+    pull's: its leases fill no window, and it keeps no ordering key.
 
     `lanes` are the ordered keys of which it has messages and may have more (ORD-05).
     It `is_open` until the stream is over, and `is_blocked` when messages were there and the window
@@ -27,8 +30,10 @@ class Holder:
         "ack_deadline_us",
         "held_bytes",
         "held_messages",
+        "id",
         "is_blocked",
         "is_open",
+        "is_passing",
         "lanes",
         "max_bytes",
         "max_messages",
@@ -36,8 +41,16 @@ class Holder:
     )
 
     def __init__(
-        self, subscription: str, ack_deadline_us: int, max_messages: int, max_bytes: int
+        self,
+        id: int,
+        subscription: str,
+        ack_deadline_us: int | None,
+        max_messages: int,
+        max_bytes: int,
+        *,
+        is_passing: bool = False,
     ) -> None:
+        self.id = id
         self.subscription = subscription
         self.ack_deadline_us = ack_deadline_us
         self.max_messages = max_messages if max_messages > 0 else _UNLIMITED
@@ -46,6 +59,7 @@ class Holder:
         self.held_bytes = 0
         self.is_blocked = False
         self.is_open = True
+        self.is_passing = is_passing
         self.lanes: dict[Lane, None] = {}
 
     @property

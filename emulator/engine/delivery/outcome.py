@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.api.pubsub import PubsubMessage
-from emulator.engine.delivery.holder import Holder
 from emulator.engine.values.errors import PubsubError
 
 Value = TypeVar("Value")
@@ -26,9 +25,9 @@ class Ended(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The window of this holder, which was too full for the next message, has room again."""
+    """The window of the holder with this id, too full for the next message before, has room."""
 
-    holder: Holder
+    holder: int
 
 
 class Forward(NamedTuple):

@@ -1,9 +1,20 @@
-"""What the requests of a StreamingPull must be (STR-01..04)."""
+"""StreamingPull: what its requests must be, and what they ask for (STR-01..07)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from typing import NamedTuple
+
 from emulator.api import pubsub
+from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.exactly_once import AckReport
+from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.operations.holders import Holders, Properties, Window, properties_of
+from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits
+from emulator.engine.values.durations import SECOND_US
+
+Confirmation = pubsub.StreamingPullResponse
 
 #: What only the first request may set (STR-02).
 _FIRST_ONLY = (
@@ -12,6 +23,86 @@ _FIRST_ONLY = (
     "max_outstanding_bytes",
     "protocol_version",
 )
+
+
+class Receipt(NamedTuple):
+    """What a request of a stream came to: what is to be confirmed, if anything (EOD-07)."""
+
+    confirmation: Confirmation | None
+    properties: Properties
+
+
+class Streaming:
+    """StreamingPull's requests; their streams are holders."""
+
+    def __init__(self, world: World, holders: Holders) -> None:
+        self._world = world
+        self._holders = holders
+
+    def open(self, request: pubsub.StreamingPullRequest, *, now: int) -> Outcome[int]:
+        """Begin a stream with its first request; return its holder's id (STR-01, STR-03)."""
+        check_first(request)
+        self._world.subscription(request.subscription).check_consumable()
+        window = Window(
+            request.max_outstanding_messages,
+            request.max_outstanding_bytes,
+            request.stream_ack_deadline_seconds * SECOND_US,
+        )
+        return self._holders.open(request.subscription, window, now=now)
+
+    def receive(
+        self, holder_id: int, request: pubsub.StreamingPullRequest, *, now: int, is_first: bool
+    ) -> Outcome[Receipt]:
+        """Take what a request of a stream asks for: acks, deadlines, or nothing (STR-02, 04)."""
+        if not is_first:
+            check_later(request)
+        check_leases(request)
+        holder = self._world.holder(holder_id)
+        found = self._world.subscription(holder.subscription)
+        found.last_active_us = now
+        backlog = found.backlog
+        backlog.check_ack_ids(request.ack_ids)
+        backlog.check_ack_ids(request.modify_deadline_ack_ids)
+        if request.stream_ack_deadline_seconds:
+            holder.ack_deadline_us = request.stream_ack_deadline_seconds * SECOND_US
+        confirmation = Confirmation()
+        if request.ack_ids:
+            _confirm_acks(confirmation, backlog.acknowledge(request.ack_ids))
+        if request.modify_deadline_ack_ids:
+            _modify(backlog, request, now, confirmation)
+        is_empty = not confirmation.ByteSize()
+        receipt = Receipt(None if is_empty else confirmation, properties_of(found))
+        return Outcome(receipt, backlog.take_effects())
+
+
+def _modify(
+    backlog: Backlog,
+    request: pubsub.StreamingPullRequest,
+    now: int,
+    confirmation: Confirmation,
+) -> None:
+    by_deadline: defaultdict[int, list[str]] = defaultdict(list)
+    for ack_id, seconds in zip(
+        request.modify_deadline_ack_ids, request.modify_deadline_seconds, strict=True
+    ):
+        by_deadline[seconds].append(ack_id)
+    for seconds, ack_ids in by_deadline.items():
+        _confirm_deadlines(confirmation, backlog.set_deadline(ack_ids, seconds, now))
+
+
+def _confirm_acks(confirmation: Confirmation, report: AckReport | None) -> None:
+    if report is not None:
+        confirmed = confirmation.acknowledge_confirmation
+        confirmed.ack_ids.extend(report.succeeded)
+        confirmed.invalid_ack_ids.extend(report.invalid)
+        confirmed.unordered_ack_ids.extend(report.unordered)
+
+
+def _confirm_deadlines(confirmation: Confirmation, report: AckReport | None) -> None:
+    if report is not None:
+        confirmed = confirmation.modify_ack_deadline_confirmation
+        confirmed.ack_ids.extend(report.succeeded)
+        confirmed.invalid_ack_ids.extend(report.invalid)
 
 
 def check_first(request: pubsub.StreamingPullRequest) -> None:

@@ -128,7 +128,7 @@ class Subscription:
             holder.lanes.clear()
             if holder.is_blocked:
                 holder.is_blocked = False
-                effects.append(Room(holder))
+                effects.append(Room(holder.id))
         return effects
 
     def drop(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from emulator.api.iam import Policy
+from emulator.engine.delivery.holder import Holder
 from emulator.engine.resources.project import Project
 from emulator.engine.resources.snapshot import Snapshot
 from emulator.engine.resources.subscription import Subscription
@@ -27,6 +28,8 @@ class World:
         self.topics: dict[str, Topic] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.snapshots: dict[str, Snapshot] = {}
+        self.holders: dict[int, Holder] = {}
+        self.holders_opened = 0
         self.snapshots_made = 0
         self.policies: dict[str, Policy] = {}
         self.policy_changes = 0
@@ -78,6 +81,13 @@ class World:
             self.check_allowed(names.check(name, names.SNAPSHOTS))
             raise errors.not_found(name)
         return snapshot
+
+    def holder(self, holder_id: int) -> Holder:
+        """The holder; UNAVAILABLE if it went with a reset (STR-10)."""
+        holder = self.holders.get(holder_id)
+        if holder is None:
+            raise errors.stream_closed()
+        return holder
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from emulator.api import pool
 from emulator.api.http import HttpRule
+from emulator.api.http_rules import http_rule
 from emulator.service.features import Feature
 from emulator.service.rpcs import RPCS, Rpc
 from emulator.transport.rest.template import Template, parse_template
@@ -53,7 +53,7 @@ def _of_rpc(rpc: Rpc) -> Iterator[Binding]:
     if rpc.service == IAM:
         yield from _of_policies(rpc)
     else:
-        rule = pool.http_rule(rpc.descriptor)
+        rule = http_rule(rpc.descriptor)
         if rule is not None:
             for each in (rule, *rule.additional_bindings):
                 yield _of_rule(each, rpc)

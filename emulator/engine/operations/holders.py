@@ -1,0 +1,153 @@
+"""The one door for whoever is delivered to: streams, pulls that wait, push senders (STR-07)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.resources.subscription import Subscription
+from emulator.engine.resources.world import World
+from emulator.engine.values import errors, limits
+
+
+class Window(NamedTuple):
+    """What a holder may hold at once, and for how long; 0 or less of a limit is none.
+
+    Without `ack_deadline_us` it is the subscription's own. A holder that `is_passing` is gone when
+    it has been delivered to once, as a unary pull is: its leases fill no window and it keeps no
+    ordering key (ORD-04).
+    """
+
+    max_messages: int = 0
+    max_bytes: int = 0
+    ack_deadline_us: int | None = None
+    is_passing: bool = False
+
+
+class Properties(NamedTuple):
+    """What a subscription promises those that it delivers to (STR-06)."""
+
+    is_exactly_once: bool
+    is_ordered: bool
+
+
+class Leases(NamedTuple):
+    """New leases, how many messages more could be leased, and what the subscription promises.
+
+    `attempts` has the delivery attempt of each, where they are counted (DLQ-01).
+    `is_blocked`: messages are there that the holder's window has no room for; a `Room` effect
+    says when it has.
+    """
+
+    leases: list[Delivery]
+    attempts: list[int] | None
+    remaining: int
+    is_blocked: bool
+    properties: Properties
+
+
+class Holders:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def open(self, subscription: str, window: Window, *, now: int) -> Outcome[int]:
+        """Let somebody be delivered to; return the id of the holder. Raises ERR-01, 02 and 05."""
+        world = self._world
+        found = world.subscription(subscription)
+        world.holders_opened += 1
+        holder = Holder(
+            world.holders_opened,
+            subscription,
+            window.ack_deadline_us,
+            window.max_messages,
+            window.max_bytes,
+            is_passing=window.is_passing,
+        )
+        world.holders[holder.id] = holder
+        if not holder.is_passing:
+            found.holders[holder] = None
+        found.last_active_us = now
+        return Outcome(holder.id)
+
+    def pull(self, subscription: str, max_messages: int, *, now: int) -> Outcome[Leases]:
+        """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20).
+
+        It is a passing holder that is gone before anybody could ask for its id.
+        """
+        found = self._world.subscriptions.get(subscription)
+        if max_messages <= 0:
+            self._world.check_subscription_name(subscription)  # ERR-90: names come first
+            raise errors.invalid_argument("max_messages")
+        if found is None:
+            found = self._world.subscription(subscription)
+        found.check_consumable()
+        found.last_active_us = now
+        deliveries = _lease(found, max_messages, found.ack_deadline_us, None, now)
+        return Outcome(_leases(found, deliveries, is_blocked=False))
+
+    def lease(self, holder_id: int, limit: int, *, among: int = 1, now: int) -> Outcome[Leases]:
+        """Lease `limit` messages at most, fewer where the window has not the room (STR-07).
+
+        The holder is one `among` so many that share what is available, and gets its part of it.
+        What a passing holder may have is that of a Pull (PUL-01, PUL-02). Raises ERR-02 when the
+        subscription is gone, FAILED_PRECONDITION when it can be fetched from no more.
+        """
+        holder = self._world.holder(holder_id)
+        found = self._world.subscription(holder.subscription)
+        if holder.is_passing:
+            found.check_consumable()
+        if among > 1:
+            limit = min(limit, -(-found.backlog.available // among))
+        deadline_us = holder.ack_deadline_us
+        deliveries = _lease(
+            found,
+            min(limit, holder.max_messages),
+            found.ack_deadline_us if deadline_us is None else deadline_us,
+            None if holder.is_passing else holder,
+            now,
+        )
+        if deliveries or holder.is_passing:
+            found.last_active_us = now  # SUB-22: a consumer that receives
+        return Outcome(_leases(found, deliveries, is_blocked=holder.is_blocked))
+
+    def close(self, holder_id: int, *, now: int) -> Outcome[None]:
+        """A holder is over; its leases run on and fill no window (STR-05)."""
+        holder = self._world.holders.pop(holder_id, None)
+        if holder is None:
+            return Outcome(None)
+        holder.is_open = False
+        found = self._world.subscriptions.get(holder.subscription)
+        if found is None or holder.is_passing:
+            return Outcome(None)
+        found.holders.pop(holder, None)
+        # Keys that were kept for it are anybody's now.
+        return Outcome(None, (found.backlog.wake,))
+
+
+def properties_of(found: Subscription) -> Properties:
+    """What a subscription promises now."""
+    resource = found.resource
+    return Properties(resource.enable_exactly_once_delivery, resource.enable_message_ordering)
+
+
+def _lease(
+    found: Subscription, limit: int, deadline_us: int, holder: Holder | None, now: int
+) -> list[Delivery]:
+    """Lease `limit` messages at most for `deadline_us` from `now` on."""
+    return found.backlog.lease(
+        min(limit, limits.PULL_MESSAGES),
+        limits.RESPONSE_BYTES,
+        now + deadline_us,
+        holder,
+        now=now,
+    )
+
+
+def _leases(found: Subscription, deliveries: list[Delivery], *, is_blocked: bool) -> Leases:
+    backlog = found.backlog
+    attempts = None
+    if backlog.rules.max_attempts:
+        attempts = [backlog.delivery_attempt(delivery) for delivery in deliveries]
+    return Leases(deliveries, attempts, backlog.available, is_blocked, properties_of(found))
