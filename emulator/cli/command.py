@@ -10,13 +10,13 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from emulator import __version__
+from emulator.cli import everyday
+from emulator.cli.checked import checked, names, seconds
 from emulator.cli.host_port import HostPort, hosts, port
 from emulator.config.defaults import DEFAULT_PORT
-
-Value = TypeVar("Value")
 
 INTERRUPTED = 130
 """What a shell reports for a program ended by Ctrl-C: 128 and the signal's number."""
@@ -69,7 +69,9 @@ def _parser() -> Parser:
     _add_start(commands)
     _add_env(commands)
     _add_wait(commands)
+    everyday.add_to(commands)
     _add_install_shim(commands)
+    _add_completion(commands)
     return parser
 
 
@@ -81,7 +83,7 @@ def _add_start(commands: argparse._SubParsersAction[Parser]) -> None:
     start.add_argument(
         "--projects",
         action="extend",
-        type=_checked(_names),
+        type=checked(names),
         metavar="A,B",
         help="the only projects that exist (default: every project does)",
     )
@@ -110,19 +112,19 @@ def _add_addresses(start: Parser) -> None:
     start.add_argument(
         "--host",
         action="extend",
-        type=_checked(hosts),
+        type=checked(hosts),
         metavar="H,H",
         help="where to listen; may be repeated (default: the IPv4 and the IPv6 loopback)",
     )
     start.add_argument(
         "--port",
-        type=_checked(port),
+        type=checked(port),
         metavar="N",
         help=f"0 takes any free one (default: {DEFAULT_PORT})",
     )
     start.add_argument(
         "--host-port",
-        type=_checked(HostPort.parse),
+        type=checked(HostPort.parse),
         metavar="H:P",
         help="host and port in one, like localhost:8085, [::1]:8085 or :8085",
     )
@@ -140,7 +142,7 @@ def _add_resources(start: Parser) -> None:
     )
     start.add_argument(
         "--ready-port",
-        type=_checked(port),
+        type=checked(port),
         metavar="N",
         help="a second port, opened when all resources exist",
     )
@@ -161,7 +163,7 @@ def _add_env(commands: argparse._SubParsersAction[Parser]) -> None:
     env.set_defaults(run=_run_env)
     env.add_argument(
         "--host-port",
-        type=_checked(HostPort.parse),
+        type=checked(HostPort.parse),
         default=HostPort(),
         metavar="H:P",
         help=f"where the emulator is (default: localhost:{DEFAULT_PORT})",
@@ -178,13 +180,13 @@ def _add_wait(commands: argparse._SubParsersAction[Parser]) -> None:
     wait.set_defaults(run=_run_wait)
     wait.add_argument(
         "--host-port",
-        type=_checked(HostPort.parse),
+        type=checked(HostPort.parse),
         metavar="H:P",
         help=f"where to ask (default: PUBSUB_EMULATOR_HOST, else localhost:{DEFAULT_PORT})",
     )
     wait.add_argument(
         "--timeout",
-        type=_checked(_seconds),
+        type=checked(seconds),
         default=DEFAULT_TIMEOUT_S,
         metavar="S",
         help="seconds after which to give up (default: %(default)g)",
@@ -201,6 +203,23 @@ def _add_install_shim(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     install.set_defaults(run=_run_install_shim)
     install.add_argument("folder", metavar="DIR", help="a folder of the PATH, before gcloud's")
+
+
+def _add_completion(commands: argparse._SubParsersAction[Parser]) -> None:
+    completion = commands.add_parser(
+        "completion",
+        help='complete commands in a shell: eval "$(pubsub-emulator completion bash)"',
+        allow_abbrev=False,
+    )
+    completion.set_defaults(run=_run_completion)
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def _run_completion(parsed: argparse.Namespace) -> int:
+    from emulator.cli.completion import script
+
+    print(script(parsed.shell, _parser()), end="")
+    return 0
 
 
 def _run_install_shim(parsed: argparse.Namespace) -> int:
@@ -232,34 +251,3 @@ def _run_wait(parsed: argparse.Namespace) -> int:
     from emulator.cli import wait
 
     return wait.run(parsed)
-
-
-def _checked(parse: Callable[[str], Value]) -> Callable[[str], Value]:
-    """Make argparse show what `parse` says in its ValueError, which it would hide."""
-
-    def checked(text: str) -> Value:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return checked
-
-
-def _names(text: str) -> list[str]:
-    """Return the projects of a comma list."""
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ValueError(f"{text!r} names an empty project")
-    return names
-
-
-def _seconds(text: str) -> float:
-    """Return a positive number of seconds."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"{text!r} is not a positive number of seconds")
-    return seconds
