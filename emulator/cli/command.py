@@ -13,7 +13,7 @@ from functools import partial
 from typing import NoReturn
 
 from emulator import __version__
-from emulator.cli import everyday
+from emulator.cli import everyday, moving
 from emulator.cli.checked import checked, names, seconds
 from emulator.cli.host_port import HostPort, hosts, port
 from emulator.config.defaults import DEFAULT_PORT
@@ -70,6 +70,7 @@ def _parser() -> Parser:
     _add_env(commands)
     _add_wait(commands)
     everyday.add_to(commands)
+    moving.add_to(commands)
     _add_install_shim(commands)
     _add_completion(commands)
     return parser
