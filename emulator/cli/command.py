@@ -71,6 +71,7 @@ def _parser() -> Parser:
     _add_wait(commands)
     everyday.add_to(commands)
     moving.add_to(commands)
+    _add_doctor(commands)
     _add_install_shim(commands)
     _add_completion(commands)
     return parser
@@ -204,6 +205,25 @@ def _add_install_shim(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     install.set_defaults(run=_run_install_shim)
     install.add_argument("folder", metavar="DIR", help="a folder of the PATH, before gcloud's")
+
+
+def _add_doctor(commands: argparse._SubParsersAction[Parser]) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="find out why clients do not reach an emulator",
+        description="Look at the environment and the address; exit status 1 if there is a problem.",
+        allow_abbrev=False,
+    )
+    doctor.set_defaults(run=_run_doctor)
+    doctor.add_argument(
+        "address", nargs="?", metavar="HOST:PORT", help="(default: PUBSUB_EMULATOR_HOST)"
+    )
+
+
+def _run_doctor(parsed: argparse.Namespace) -> int:
+    from emulator.cli import doctor
+
+    return doctor.run(parsed)
 
 
 def _add_completion(commands: argparse._SubParsersAction[Parser]) -> None:
