@@ -14,7 +14,7 @@ BIN := .venv/bin
 OLDEST_BIN := .venv-oldest/bin
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test clients check bench soak protos clean
+.PHONY: run test clients check bench soak protos dist image clean
 
 run: .venv/.installed
 	@exec $(BIN)/pubsub-emulator start $(ARGS)
@@ -45,6 +45,12 @@ soak: .venv/.installed-dev
 protos: .venv/.installed-dev
 	$(BIN)/python -m scripts.vendor_protos
 	$(BIN)/python -m scripts.generate_api
+
+# Wheel and sdist in dist/, each tried in an environment of its own.
+dist: .venv/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m scripts.smoke_dist dist/*.whl dist/*.tar.gz
 
 clean:
 	rm -rf .venv .venv-oldest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
