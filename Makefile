@@ -52,6 +52,10 @@ dist: .venv/.installed-dev
 	$(BIN)/python -m hatchling build
 	$(BIN)/python -m scripts.smoke_dist dist/*.whl dist/*.tar.gz
 
+# The image in build/image/, run without an engine; skipped where mmdebstrap or buildah are missing.
+image: .venv/.installed-dev
+	$(BIN)/python -m pytest -m image -rsP tests/image $(ARGS)
+
 clean:
 	rm -rf .venv .venv-oldest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find emulator scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
