@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn
@@ -20,6 +21,8 @@ from emulator.config.defaults import DEFAULT_PORT
 
 INTERRUPTED = 130
 """What a shell reports for a program ended by Ctrl-C: 128 and the signal's number."""
+BROKEN_PIPE = 141
+"""The same for one whose reader went away: 128 and the number of SIGPIPE."""
 DEFAULT_TIMEOUT_S = 30.0
 
 
@@ -39,6 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(parsed)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our lines has had enough; nor is there anybody to be told at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
 
 
 def start_as_google(

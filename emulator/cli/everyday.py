@@ -111,7 +111,9 @@ def _add_seek(commands: Commands) -> None:
     parser.add_argument("subscription", metavar="SUB")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument(
-        "--time", metavar="T", help='like 2024-01-31T12:00:00Z, or "start", "now", "-10m", "-2h"'
+        "--time",
+        metavar="T",
+        help='like 2024-01-31T12:00:00Z, or "start", "now", "10m" for ten minutes ago',
     )
     where.add_argument("--snapshot", metavar="S")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -22,8 +21,7 @@ def run(name: str, parsed: Namespace) -> int:
         with rest.connected(rest.address(parsed.host_port)) as client:
             _COMMANDS[name](client, parsed)
     except BrokenPipeError:
-        # Whoever read our lines has had enough; nor is there anybody to be told at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
     except (rest.Refused, rest.Unreachable, OSError) as error:
         print(f"pubsub-emulator {name}: {error}", file=sys.stderr)
         return 1

@@ -65,6 +65,8 @@ def _token(file: str | None) -> str | None:
 
 def _status(error: Exception) -> int:
     """A refusal, a missing server or a file that cannot be read is a line; all else is a fault."""
+    if isinstance(error, BrokenPipeError):
+        raise error
     expected = (rest.Unreachable, OSError, ValueError)
     if not isinstance(error, expected) and not hasattr(error, "code"):
         raise error

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-_AGO = re.compile(r"-([0-9]+)(s|m|h|d)")
+_AGO = re.compile(r"-?([0-9]+)(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def timestamp(text: str, now: datetime | None = None) -> str:
-    """Return RFC 3339 for `start`, `now`, `-10m` or a time with its zone; ValueError if not."""
+    """Return RFC 3339 for `start`, `now`, `10m` (ago) or a time with a zone; ValueError if not."""
     now = now or datetime.now(UTC)
     if text == "start":
         return "1970-01-01T00:00:00Z"

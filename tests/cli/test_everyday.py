@@ -180,6 +180,7 @@ def test_times_are_read_as_people_write_them() -> None:
     now = datetime(2024, 1, 31, 12, tzinfo=UTC)
     assert timestamp("now", now) == "2024-01-31T12:00:00Z"
     assert timestamp("-90m", now) == "2024-01-31T10:30:00Z"
+    assert timestamp("10m", now) == "2024-01-31T11:50:00Z"
     assert timestamp("start", now) == "1970-01-01T00:00:00Z"
     assert timestamp("2024-01-31T12:00:00.5+02:00") == "2024-01-31T10:00:00.500000Z"
     with pytest.raises(ValueError, match="has no zone"):
@@ -223,6 +224,14 @@ def test_every_command_is_completed(shell: str, capsys: pytest.CaptureFixture[st
     script: Any = capsys.readouterr().out
     for word in ("start", "publish", "subscriptions", "host-port"):
         assert word in script
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there")
+def test_a_reader_who_has_had_enough_is_no_fault(emulator: Emulator) -> None:
+    text = f"'{sys.executable}' -m emulator completion bash | head -c 1 >/dev/null;"
+    text += f"'{sys.executable}' -m emulator doctor {emulator.host_port} | true"
+    answer = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
+    assert answer.stderr == ""
 
 
 def test_no_command_imports_what_it_does_not_need() -> None:
