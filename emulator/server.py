@@ -28,6 +28,7 @@ from emulator.transport.listeners import (
 )
 from emulator.transport.peers import Peers
 from emulator.transport.private_folder import PrivateFolder
+from emulator.transport.web_guard import WebGuard
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -62,15 +63,19 @@ class Options:
     """`hosts` and `port` (0: any free one, the same for all hosts) are where it listens.
 
     `projects` are the only projects that exist; None for any (NAM-16). `profile` is "relaxed" or
-    "strict" (GEN-02). `owns_process`: nothing but the server lives in the process, whose limits
-    and garbage collector it may set to its own needs. `sources` have the resources that exist from
-    the start. With `auto_create` topics are made when they are first used.
+    "strict" (GEN-02). `allow_origins` are the web pages that may use it besides the machine's own,
+    `allow_hosts` names by which HTTP clients reach it (`WebGuard`). `owns_process`: nothing but the
+    server lives in the process, whose limits and garbage collector it may set to its own needs.
+    `sources` have the resources that exist from the start. With `auto_create` topics are made when
+    they are first used.
     """
 
     hosts: tuple[str, ...] = DEFAULT_HOSTS
     port: int = DEFAULT_PORT
     projects: frozenset[str] | None = None
     profile: str = "relaxed"
+    allow_origins: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
     owns_process: bool = False
     sources: Sources = NO_SOURCES
     auto_create: bool = False
@@ -88,7 +93,9 @@ class Server:
             from emulator.service.auto_create import with_topics_made
 
             self._service.handlers = with_topics_made(self._service.handlers)
-        self._http = HttpFace(self, self._service.handlers)
+        # The names that it was told to listen on are names of its own.
+        guard = WebGuard(options.allow_origins, (*options.allow_hosts, *options.hosts))
+        self._http = HttpFace(self, self._service.handlers, guard)
         self._peers = Peers()
         self._grpc: grpc.aio.Server | None = None
         self.time = TimeControl(self._core)

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 from emulator.cli.checked import checked, count
 from emulator.cli.host_port import HostPort
-
-Commands = Any  # argparse has no public name for what add_subparsers returns
-
-
-def add_to(commands: Commands) -> None:
-    """Add every command."""
-    _add_lists(commands)
-    _add_publish(commands)
-    _add_pull(commands)
-    _add_seek(commands)
-    _command(commands, "reset", "forget every topic and subscription")
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -37,13 +25,6 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _command(commands: Commands, name: str, text: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, allow_abbrev=False)
-    parser.set_defaults(run=_runner(name))
-    add_place(parser)
-    return parser
-
-
 def _runner(name: str) -> Callable[[argparse.Namespace], int]:
     def run(parsed: argparse.Namespace) -> int:
         from emulator.cli import hands
@@ -57,18 +38,28 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
 
-def _add_lists(commands: Commands) -> None:
-    for collection in ("topics", "subscriptions"):
-        outer = commands.add_parser(collection, help=f"list {collection}", allow_abbrev=False)
-        actions = outer.add_subparsers(metavar="ACTION", required=True)
-        parser = actions.add_parser("list", help=f"list a project's {collection}")
-        parser.set_defaults(run=_runner(collection))
-        add_place(parser)
-        _add_json(parser)
+def add_topics(parser: argparse.ArgumentParser) -> None:
+    """Add `topics list`."""
+    _add_list(parser, "topics")
 
 
-def _add_publish(commands: Commands) -> None:
-    parser = _command(commands, "publish", "publish messages")
+def add_subscriptions(parser: argparse.ArgumentParser) -> None:
+    """Add `subscriptions list`."""
+    _add_list(parser, "subscriptions")
+
+
+def _add_list(outer: argparse.ArgumentParser, collection: str) -> None:
+    actions = outer.add_subparsers(metavar="ACTION", required=True)
+    parser = actions.add_parser("list", help=f"list a project's {collection}", allow_abbrev=False)
+    parser.set_defaults(run=_runner(collection))
+    add_place(parser)
+    _add_json(parser)
+
+
+def add_publish(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `publish`."""
+    parser.set_defaults(run=_runner("publish"))
+    add_place(parser)
     parser.add_argument("topic", metavar="TOPIC")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("-d", "--data", metavar="DATA", help="the message's data")
@@ -95,8 +86,10 @@ def _add_publish(commands: Commands) -> None:
     _add_json(parser)
 
 
-def _add_pull(commands: Commands) -> None:
-    parser = _command(commands, "pull", "take messages of a subscription")
+def add_pull(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `pull`."""
+    parser.set_defaults(run=_runner("pull"))
+    add_place(parser)
     parser.add_argument("subscription", metavar="SUB")
     parser.add_argument("--ack", action="store_true", help="acknowledge what was shown")
     parser.add_argument(
@@ -106,8 +99,10 @@ def _add_pull(commands: Commands) -> None:
     _add_json(parser)
 
 
-def _add_seek(commands: Commands) -> None:
-    parser = _command(commands, "seek", "move a subscription to a time or a snapshot")
+def add_seek(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `seek`."""
+    parser.set_defaults(run=_runner("seek"))
+    add_place(parser)
     parser.add_argument("subscription", metavar="SUB")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument(
@@ -116,6 +111,12 @@ def _add_seek(commands: Commands) -> None:
         help='like 2024-01-31T12:00:00Z, or "start", "now", "10m" for ten minutes ago',
     )
     where.add_argument("--snapshot", metavar="S")
+
+
+def add_reset(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `reset`."""
+    parser.set_defaults(run=_runner("reset"))
+    add_place(parser)
 
 
 def _pair(text: str) -> tuple[str, str]:

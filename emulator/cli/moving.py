@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from emulator.cli.checked import checked, names
 from emulator.cli.everyday import add_place
 
-Commands = Any  # argparse has no public name for what add_subparsers returns
 
-
-def add_to(commands: Commands) -> None:
-    """Add both commands."""
-    _add_export(commands)
-    _add_apply(commands)
-
-
-def _add_export(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "export",
-        help="print a project's resources, to be made elsewhere",
-        description="Print the topics, subscriptions and schemas of projects; what the server"
-        " fills in by itself is left out, and messages are no part of it.",
-        allow_abbrev=False,
-    )
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `export`."""
     parser.set_defaults(run=_run_export)
     add_place(parser)
     parser.add_argument(
@@ -47,13 +32,8 @@ def _add_export(commands: Commands) -> None:
     )
 
 
-def _add_apply(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "apply",
-        help="make the resources of a file at any endpoint",
-        description="Create what is missing and update what differs; nothing is deleted.",
-        allow_abbrev=False,
-    )
+def add_apply(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `apply`."""
     parser.set_defaults(run=_run_apply)
     parser.add_argument("file", metavar="FILE", help="YAML or JSON, as for start --config")
     parser.add_argument(

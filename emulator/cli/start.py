@@ -14,6 +14,7 @@ from emulator.cli.signals import StopSignals
 from emulator.config.defaults import DEFAULT_PORT
 
 if TYPE_CHECKING:
+    from emulator.config.sources import Sources
     from emulator.config.watching import Watch
     from emulator.server import Options, Server
 
@@ -54,8 +55,14 @@ def run(parsed: Namespace) -> int:
     return 0
 
 
-def _options(parsed: Namespace) -> Options:
+def sources_of(parsed: Namespace) -> Sources:
+    """Where the start-up resources are."""
     from emulator.config import sources
+
+    return sources.find(parsed.config, os.environ)
+
+
+def _options(parsed: Namespace) -> Options:
     from emulator.server import DEFAULT_HOSTS, Options
 
     return Options(
@@ -63,8 +70,10 @@ def _options(parsed: Namespace) -> Options:
         port=DEFAULT_PORT if parsed.port is None else parsed.port,
         projects=frozenset(parsed.projects) if parsed.projects else None,
         profile=parsed.profile,
+        allow_origins=tuple(parsed.allow_origin),
+        allow_hosts=tuple(parsed.allow_host),
         owns_process=True,
-        sources=sources.find(parsed.config, os.environ),
+        sources=sources_of(parsed),
         auto_create=parsed.auto_create,
     )
 

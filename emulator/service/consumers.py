@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
 
 from emulator.engine.operations.holders import Leases
 from emulator.engine.values import limits
@@ -75,13 +76,24 @@ class Consumers:
         """Take a consumer out of its line, if it stands there."""
         _remove(self._lines, consumer)
 
-    def serve(self, subscription: str) -> None:
-        """Share out what is available among those in line, in turn."""
-        line = self._lines.get(subscription)
-        if not line:
-            return
+    def serve(self, subscription: str, last: Collection[Consumer] = ()) -> None:
+        """Share out what is available among those in line, in turn.
+
+        Those in `last` get what the others have no room for.
+        """
+        line = tuple(self._lines.get(subscription, ()))
+        if last:
+            others = [consumer for consumer in line if consumer not in last]
+            if others and not self._share(others):
+                return
+            line = tuple(consumer for consumer in line if consumer in last)
+        if line:
+            self._share(line)
+
+    def _share(self, line: Sequence[Consumer]) -> bool:
+        """Share out among these; return whether anything may be left."""
         limit, among = limits.PULL_MESSAGES, len(line)
-        for consumer in tuple(line):
+        for consumer in line:
             if not consumer.is_waiting:
                 self.step_out(consumer)  # answered otherwise, or gone, and not yet aware of it
                 continue
@@ -94,9 +106,10 @@ class Consumers:
             elif taken.is_blocked:
                 self.step_out(consumer)  # it comes back when its window has room
             if not taken.remaining:
-                return
+                return False
             if among > 1:
                 limit, among = -(-(len(taken.leases) + taken.remaining) // among), 1
+        return True
 
     def end(self, subscription: str, error: PubsubError) -> None:
         """Tell everybody on `subscription` that it takes no more consumers."""

@@ -83,8 +83,9 @@ class Core:
 
     def _act(self, effect: Effect) -> None:
         match effect:
-            case Available(subscription):
-                self.consumers.serve(subscription)
+            case Available(subscription, last):
+                holders = self.holders
+                self.consumers.serve(subscription, [holders[h] for h in last if h in holders])
             case Room(holder):
                 self._make_room_known(holder)
             case Forward(topic):

@@ -148,7 +148,12 @@ class Stream(Consumer):
         """Take no more messages; what was taken or is to be said can still be sent (STR-14)."""
         self._is_taking = False
         self._is_finishing = True
+        is_sending = bool(self._unsent) or (self.waiting is not None and not self.is_waiting)
         self.answer(None)
+        core = self._core
+        core.perform(
+            self.subscription, core.engine.holders.half_close, self._holder, is_sending=is_sending
+        )
 
     def leave(self) -> None:
         """Take no more messages and give back what was not sent; the client has gone (STR-05)."""

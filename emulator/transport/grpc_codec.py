@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from emulator.engine.values.errors import InvalidArgument
+from emulator.service.request_limits import check_encoded
 
 Request = TypeVar("Request", bound=Message)
 
 
 def decode(request: type[Request], encoded: bytes) -> Request:
-    """Raises INVALID_ARGUMENT for bytes that are not such a request (PUB-11)."""
+    """Raises INVALID_ARGUMENT for bytes that are no such request, or one too large (PUB-11)."""
+    check_encoded(request, encoded)
     try:
         return request.FromString(encoded)
     except DecodeError as error:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from emulator.transport.web_guard import WebGuard
+
 if TYPE_CHECKING:
     from aiohttp import web
 
@@ -25,12 +27,16 @@ class Control(Protocol):
 class HttpFace:
     """Makes an HTTP/1.1 protocol for each connection; loads aiohttp for the first of them.
 
-    `handlers` are the service's, by the paths that gRPC has for them.
+    `handlers` are the service's, by the paths that gRPC has for them; `guard` says which requests
+    are answered.
     """
 
-    def __init__(self, control: Control, handlers: Mapping[str, Handler]) -> None:
+    def __init__(
+        self, control: Control, handlers: Mapping[str, Handler], guard: WebGuard | None = None
+    ) -> None:
         self._control = control
         self._handlers = handlers
+        self._guard = guard or WebGuard()
         self._server: web.Server | None = None
 
     def __repr__(self) -> str:
@@ -42,7 +48,7 @@ class HttpFace:
         if self._server is None:
             from emulator.transport.http_server import make_server
 
-            self._server = make_server(self._control, self._handlers)
+            self._server = make_server(self._control, self._handlers, self._guard)
         return self._server()
 
     async def close(self, grace_s: float) -> None:

@@ -13,7 +13,10 @@ from aiohttp.http import HttpProcessingError
 
 from emulator.engine.values.errors import Internal, NotFound
 from emulator.service.service import Handler as RpcHandler
-from emulator.transport.http_answers import error_response
+from emulator.transport import cors
+from emulator.transport.http_answers import error_response, json_response
+from emulator.transport.http_connection import HttpConnection, connection_of
+from emulator.transport.web_guard import WebGuard
 
 if TYPE_CHECKING:
     from emulator.transport.http import Control
@@ -25,6 +28,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 #: Names are long, and credentials longer.
 _LINE_BYTES = 32_768
+_METHODS = {"/": ("GET", "HEAD"), "/reset": ("POST",), "/shutdown": ("POST",)}
 
 
 class Patience(NamedTuple):
@@ -41,11 +45,15 @@ class Patience(NamedTuple):
 
 
 def make_server(
-    control: Control, handlers: Mapping[str, RpcHandler], patience: Patience | None = None
+    control: Control,
+    handlers: Mapping[str, RpcHandler],
+    guard: WebGuard,
+    patience: Patience | None = None,
 ) -> web.Server:
     """Return a server whose instances are protocols for connections that others accept."""
     patience = patience or Patience()
-    return PatientServer(Shielded(Router(control, handlers, patience.body_s)), patience)
+    router = Router(control, handlers, patience.body_s)
+    return PatientServer(Guarded(guard, Shielded(router)), patience)
 
 
 class PatientServer(web.Server):
@@ -67,10 +75,19 @@ class PatientServer(web.Server):
         self._head_s = patience.head_s
         self._timers: dict[web.RequestHandler, asyncio.TimerHandle] = {}
 
+    def __call__(self) -> HttpConnection:
+        """Make the protocol of a connection."""
+        return HttpConnection(self, loop=self._loop, **self._kwargs)
+
     def _first_of_all(self, handler: Handler) -> Handler:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
-            self._stop_timer(request.protocol)
-            return await handler(request)
+            connection = connection_of(request)
+            self._stop_timer(connection)
+            connection.begin(request)
+            try:
+                return await handler(request)
+            finally:
+                connection.end(request)
 
         return handle
 
@@ -93,6 +110,28 @@ class PatientServer(web.Server):
             timer.cancel()
 
 
+class Guarded:
+    """Before every handler there is: what the guard refuses is not executed."""
+
+    def __init__(self, guard: WebGuard, handler: Handler) -> None:
+        self._guard = guard
+        self._handler = handler
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        headers = request.headers
+        refusal = self._guard.refusal(
+            hosts=headers.getall("Host", ()),
+            origins=headers.getall("Origin", ()),
+            sites=headers.getall("Sec-Fetch-Site", ()),
+        )
+        if refusal is None:
+            return await self._handler(request)
+        logger.debug("Refused %s %s: %s", request.method, request.path, refusal)
+        error = {"code": 403, "message": refusal, "status": "PERMISSION_DENIED"}
+        return json_response({"error": error}, status=403)
+
+
 class Router:
     """Answers what Google's emulator answers besides gRPC, and passes on what is REST."""
 
@@ -109,20 +148,28 @@ class Router:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; RST-11: an unknown path or method is a 404."""
+        if request.path.startswith("/v1/"):
+            return await self._rest(request)
+        if (request.method, request.path) == ("POST", "/shutdown"):
+            return await self._shutdown(request)
+        response = self._plain(request)
+        cors.allow(request, response)
+        return response
+
+    def _plain(self, request: web.BaseRequest) -> web.StreamResponse:
         match request.method, request.path:
             case (("GET" | "HEAD"), "/"):
                 return web.Response(text="Ok\n")
             case "POST", "/reset":
                 self._control.reset()
                 return web.Response(text="Resetting...\n")
-            case "POST", "/shutdown":
-                return await self._shutdown(request)
-        if request.path.startswith("/v1/"):
-            return await self._rest(request)
+            case "OPTIONS", ("/" | "/reset" | "/shutdown"):
+                return cors.preflight(request, _METHODS[request.path])
         return error_response(NotFound(f"No such path: {request.method} {request.path}"))
 
     async def _shutdown(self, request: web.BaseRequest) -> web.StreamResponse:
         response = web.Response(text="Shutting down...\n")
+        cors.allow(request, response)
         response.force_close()
         # Sent before the stop begins, which closes connections as they are.
         await response.prepare(request)

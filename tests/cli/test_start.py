@@ -153,3 +153,24 @@ def test_a_project_is_accepted_and_changes_nothing(launch: Launch) -> None:
     wire = Wire(f"127.0.0.1:{server.wait_port()}")
     wire.create("projects/demo/topics/orders")
     wire.close()
+
+
+def test_origins_and_hosts_are_allowed_by_repeated_options(launch: Launch) -> None:
+    origins = ["--allow-origin", "https://a.example", "--allow-origin", "null"]
+    hosts = ["--allow-host", "pubsub.example", "--allow-host", "*.corp.example"]
+    port = launch("start", "--port", "0", *origins, *hosts).wait_port()
+
+    def status(**headers: str) -> int:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/", headers=headers)
+        try:
+            with urllib.request.urlopen(request) as response:
+                return int(response.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    for origin in ("https://a.example", "null", "http://localhost:3000"):
+        assert status(Origin=origin) == 200
+    for host in ("pubsub.example", "a.corp.example"):
+        assert status(Host=host) == 200
+    assert status(Origin="https://b.example") == 403
+    assert status(Host="b.example") == 403

@@ -260,6 +260,16 @@ def close_stream(stream: str) -> Command:
     return command
 
 
+def half_close(stream: str, *, is_sending: bool = False) -> Command:
+    """The client of a stream has said all; `is_sending` if responses are on their way to it."""
+
+    def command(story: Story) -> None:
+        holder = story.streams[stream].id
+        story.settle(story.engine.holders.half_close(holder, is_sending=is_sending, now=story.now))
+
+    return command
+
+
 def receive(stream: str, limit: int = 1_000) -> Command:
     """Lease to a stream what its window has room for; the result is as that of `pull`."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from typing import Any
 
 import pytest
 
 from emulator.api import iam, pubsub
 from emulator.engine.engine import Engine
-from tests.engine.story import SUBSCRIPTION, TOPIC, Refusal, Story, not_found, refusal_of
+from tests.engine.story import SUBSCRIPTION, TOPIC, Refusal, Story, invalid, not_found, refusal_of
 from tests.spec import spec
 
 RESOURCES = pytest.mark.parametrize("resource", [TOPIC, SUBSCRIPTION])
@@ -185,3 +186,36 @@ def test_what_is_taken_and_returned_is_a_copy() -> None:
     stored.bindings[0].role = "changed"
     get(engine, TOPIC).bindings[0].role = "changed"
     assert get(engine, TOPIC).bindings[0].role == VIEWER["role"]
+
+
+@spec("IAM-04")
+def test_a_policy_has_1500_principals_at_most() -> None:
+    engine = Story().engine
+    half = {"role": "r", "members": ["user:a@b.example"] * 750}
+    assert len(put(engine, TOPIC, bindings=[half, half]).bindings) == 2
+    more = {"role": "s", "members": ["allUsers"]}
+    text = (
+        "The number of members in the policy (1,501) is larger than the maximum allowed size 1,500."
+    )
+    for fields in (
+        {"bindings": [half, half, more]},
+        {
+            "bindings": [half, half],
+            "audit_configs": [{"audit_log_configs": [{"exempted_members": ["user:c@d.example"]}]}],
+        },
+    ):
+        assert refusal_of(partial(put, engine, TOPIC, **fields)) == invalid(text)
+    assert len(get(engine, TOPIC).bindings) == 2
+
+
+@spec("IAM-04")
+def test_a_policy_has_64_kilobytes_at_most() -> None:
+    engine = Story().engine
+    policy = iam.Policy(bindings=[{"role": "x" * 65_000}])
+    policy.bindings[0].role += "x" * (65_536 - policy.ByteSize())
+    assert policy.ByteSize() == 65_536
+    engine.policies.set(TOPIC, policy, now=0)
+    policy.bindings[0].role += "x"
+    assert refusal_of(lambda: engine.policies.set(TOPIC, policy, now=0)) == invalid(
+        "The size in bytes of the policy (65,537) is larger than the maximum allowed size 65,536."
+    )

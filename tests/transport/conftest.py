@@ -1,11 +1,13 @@
 """Fixtures that the tests of this room share."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
 
+from emulator.testing import Emulator
+from tests.transport.rest.client import RawHttp, Rest
 from tests.transport.stubs import HttpStub
 
 HANG_LIMIT_S = 60
@@ -28,3 +30,17 @@ def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, None]],
 @pytest.fixture(autouse=True)
 def _no_http_connection_yet() -> None:
     HttpStub.made = 0
+
+
+@pytest.fixture
+def rest(emulator: Emulator) -> Iterator[Rest]:
+    rest = Rest(emulator.host_port)
+    yield rest
+    rest.close()
+
+
+@pytest.fixture
+def raw_http(emulator: Emulator) -> Iterator[RawHttp]:
+    raw = RawHttp(emulator.port)
+    yield raw
+    raw.close()

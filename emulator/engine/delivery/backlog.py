@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from emulator.api import pubsub
+from emulator.engine.delivery import unanswered
 from emulator.engine.delivery.ack_ids import AckIdMint
 from emulator.engine.delivery.ages import Ages
 from emulator.engine.delivery.deadline_heap import DeadlineHeap
@@ -191,6 +192,8 @@ class Backlog:
             self._enter_window(holder, taken)
             holder.is_blocked = not taken and taking.is_full and self.available > 0
         self._start_leases(taken, deadline_us)
+        if holder is not None and taken and (batch := taken[0].batch) is not None:
+            holder.note_sent(batch, now)
         return taken
 
     def _start_leases(self, taken: list[Delivery], deadline_us: int) -> None:
@@ -376,15 +379,16 @@ class Backlog:
     def set_deadline(self, ack_ids: Iterable[str], seconds: int, now: int) -> AckReport | None:
         """Let running leases end `seconds` from `now`, or at once and as failures (DLV-03)."""
         if seconds:
-            return self.modify(ack_ids, now + seconds * SECOND_US)
+            return self.modify(ack_ids, now + seconds * SECOND_US, now)
         return self.nack(ack_ids, now)
 
-    def modify(self, ack_ids: Iterable[str], deadline_us: int) -> AckReport | None:
+    def modify(self, ack_ids: Iterable[str], deadline_us: int, now: int) -> AckReport | None:
         """Let the running leases that `ack_ids` name end at `deadline_us` (DLV-21).
 
         A lease that has ended is not taken up again: its message waits for the next one (DLV-23).
         """
         running, report = self._running(ack_ids)
+        unanswered.note_receipts(running, now)
         self._leases.rearm(self, running, deadline_us)
         return report
 
@@ -416,10 +420,15 @@ class Backlog:
     def fail(self, deliveries: Sequence[Delivery], now: int, *, is_nack: bool = False) -> None:
         """The leases of `deliveries`, disarmed already, ended without an acknowledgement."""
         self._leased -= len(deliveries)
+        if holders := frozenset(d.holder.id for d in deliveries if d.holder is not None):
+            # First of all effects: they may be leaving, and others are served before them.
+            self._effects.append(self.wake._replace(last=holders))
         kept = []
         for delivery in deliveries:
             self._count_failure(delivery)
+            delivery.nacked_by = delivery.holder if is_nack else None
             if delivery.holder is not None:
+                delivery.holder.has_nacked |= is_nack
                 self._leave_window(delivery)
             if not self._dead_letter(delivery):
                 kept.append(delivery)

@@ -22,15 +22,23 @@ _SLACK = 1_024
 
 
 class DeadlineBatch:
-    """Deliveries of one backlog that come up together; `live` counts those that are still here."""
+    """Deliveries of one backlog that come up together; `live` counts those that are still here.
 
-    __slots__ = ("backlog", "deadline_us", "deliveries", "live")
+    `sent_us` is when they were leased to a stream, None for all other batches.
+    """
+
+    __slots__ = ("backlog", "deadline_us", "deliveries", "live", "sent_us")
 
     def __init__(self, backlog: Backlog, deliveries: Sequence[Delivery], deadline_us: int) -> None:
         self.backlog = backlog
         self.deliveries = deliveries
         self.deadline_us = deadline_us
         self.live = len(deliveries)
+        self.sent_us: int | None = None
+
+    def is_untouched(self, delivery: Delivery) -> bool:
+        """Whether nobody has ended or changed a lease of this batch since it was made."""
+        return delivery.batch is self and delivery.deadline_us == self.deadline_us
 
     def __repr__(self) -> str:
         return f"<DeadlineBatch of {self.live} at {self.deadline_us}>"
@@ -71,7 +79,8 @@ class DeadlineHeap:
         shortened = []
         for delivery in deliveries:
             assert delivery.batch is not None
-            if deadline_us < delivery.batch.deadline_us:
+            # Where it stays as it was, it is touched all the same (`is_untouched`).
+            if deadline_us <= delivery.batch.deadline_us:
                 self.disarm(delivery)
                 shortened.append(delivery)
             else:

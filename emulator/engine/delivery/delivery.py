@@ -76,9 +76,10 @@ class Delivery:
     """`ack_id` names the newest lease, `deadline_us` is when that lease, or its backoff, ends.
 
     `failures` counts nacks and expiries; `first_counted` is how many of them came before the
-    subscription's present dead-letter policy, `policy` which policy that was. `holder` is who has
-    it, where leases are held in a window, and `lane` the line of its ordering key. `behind` orders
-    redeliveries: this one goes out again after every message below that position of the log.
+    subscription's present dead-letter policy, `policy` which policy that was, and `nacked_by` the
+    stream of the last failure if that was a nack. `holder` is who has it, where leases are held in
+    a window, and `lane` the line of its ordering key. `behind` orders redeliveries: this one goes
+    out again after every message below that position of the log.
     """
 
     __slots__ = (
@@ -91,6 +92,7 @@ class Delivery:
         "holder",
         "lane",
         "message",
+        "nacked_by",
         "policy",
         "state",
     )
@@ -99,6 +101,7 @@ class Delivery:
     behind: int
     deadline_us: int
     first_counted: int
+    nacked_by: Holder | None
     policy: int
 
     def __init__(self, message: Message, lane: Lane | None = None) -> None:

@@ -10,9 +10,11 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from emulator.engine.delivery.deadline_heap import DeadlineBatch
     from emulator.engine.delivery.ordering import Lane
 
 _UNLIMITED = sys.maxsize
+_SLACK = 64
 
 
 class Holder:
@@ -22,12 +24,17 @@ class Holder:
     pull's: its leases fill no window, and it keeps no ordering key.
 
     `lanes` are the ordered keys of which it has messages and may have more (ORD-05).
-    It `is_open` until the stream is over, and `is_blocked` when messages were there and the window
-    had no room for the next one.
+    It `is_open` until its client half-closes or the stream is over, and `is_blocked` when messages
+    were there and the window had no room for the next one. `sent` has what was leased to it, what
+    is settled left out now and then. `has_half_closed`, `has_nacked` and `sends_receipts` say what
+    its client did (see `unanswered`).
     """
 
     __slots__ = (
+        "_tidy_at",
         "ack_deadline_us",
+        "has_half_closed",
+        "has_nacked",
         "held_bytes",
         "held_messages",
         "id",
@@ -37,6 +44,8 @@ class Holder:
         "lanes",
         "max_bytes",
         "max_messages",
+        "sends_receipts",
+        "sent",
         "subscription",
     )
 
@@ -61,6 +70,19 @@ class Holder:
         self.is_open = True
         self.is_passing = is_passing
         self.lanes: dict[Lane, None] = {}
+        self.has_half_closed = False
+        self.has_nacked = False
+        self.sends_receipts = False
+        self.sent: list[DeadlineBatch] = []
+        self._tidy_at = _SLACK
+
+    def note_sent(self, batch: DeadlineBatch, now: int) -> None:
+        """These leases are on their way to it."""
+        batch.sent_us = now
+        self.sent.append(batch)
+        if len(self.sent) > self._tidy_at:
+            self.sent = [batch for batch in self.sent if batch.live]
+            self._tidy_at = 2 * len(self.sent) + _SLACK
 
     @property
     def room_messages(self) -> int:

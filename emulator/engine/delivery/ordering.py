@@ -66,6 +66,7 @@ class Lane:
         "kept_until_us",
         "key",
         "leased",
+        "nacked_by",
         "pending",
     )
 
@@ -79,6 +80,7 @@ class Lane:
         self.leased = 0
         self.holder: Holder | None = None
         self.kept_for: Holder | None = None  # the stream that nacked a message of it
+        self.nacked_by: Holder | None = None  # as that, also when it has the messages again
         self.is_delayed = False
         self.is_ready = False  # stands among the lanes that anybody may take from
 
@@ -306,6 +308,7 @@ class OrderedBacklog(Backlog):
             if is_nack and lane.holder is not None:
                 # Its consumer may be at the later messages still; another would overtake it.
                 lane.kept_for, lane.kept_until_us = lane.holder, now + _KEPT_US
+                lane.nacked_by = lane.holder
             first = min(deliveries, key=_position)
             self._rewind(lane, first)
             self._start_delay(lane, first, now)

@@ -12,9 +12,13 @@ Value = TypeVar("Value")
 
 
 class Available(NamedTuple):
-    """Messages of this subscription may be waiting: whoever waits for them should try to lease."""
+    """Messages of this subscription may be waiting: whoever waits for them should try to lease.
+
+    The holders in `last` just nacked messages or let their leases end; others come before them.
+    """
 
     subscription: str
+    last: frozenset[int] = frozenset()
 
 
 class Ended(NamedTuple):

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.resources.departure import Departure
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits
+from emulator.engine.values.durations import MILLISECOND_US
 
 
 class Window(NamedTuple):
@@ -112,16 +114,39 @@ class Holders:
             found.last_active_us = now  # SUB-22: a consumer that receives
         return Outcome(_leases(found, deliveries, is_blocked=holder.is_blocked))
 
+    def half_close(self, holder_id: int, *, is_sending: bool, now: int) -> Outcome[None]:
+        """The client of a stream has said all: take back what it never answered (STR-14).
+
+        While it `is_sending`, what is on its way may still be taken: that waits for `close`.
+        """
+        holder = self._world.holders.get(holder_id)
+        if holder is None:
+            return Outcome(None)
+        holder.has_half_closed = True
+        return self._depart(holder, None if is_sending else now)
+
     def close(self, holder_id: int, *, now: int) -> Outcome[None]:
-        """A holder is over; its leases run on and fill no window (STR-05)."""
+        """A holder is over; its leases run on and fill no window (STR-05).
+
+        What was sent to it and cannot have been taken is soon taken back (see `unanswered`).
+        """
         holder = self._world.holders.pop(holder_id, None)
         if holder is None:
             return Outcome(None)
+        outcome = self._depart(holder, now + limits.LAST_ANSWERS_MS * MILLISECOND_US)
+        found = self._world.subscriptions.get(holder.subscription)
+        if found is not None:
+            found.holders.pop(holder, None)
+        return outcome
+
+    def _depart(self, holder: Holder, at_us: int | None) -> Outcome[None]:
+        """The client of a holder goes; look at `at_us` for what it left unanswered."""
         holder.is_open = False
         found = self._world.subscriptions.get(holder.subscription)
         if found is None or holder.is_passing:
             return Outcome(None)
-        found.holders.pop(holder, None)
+        if at_us is not None and (holder.sends_receipts or holder.has_nacked):
+            found.alarms.set(Departure(holder, found.backlog), at_us)
         # Keys that were kept for it are anybody's now.
         return Outcome(None, (found.backlog.wake,))
 

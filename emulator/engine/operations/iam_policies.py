@@ -5,7 +5,7 @@ from __future__ import annotations
 from emulator.api import iam
 from emulator.engine.delivery.outcome import Outcome
 from emulator.engine.resources.world import World
-from emulator.engine.values import errors, names
+from emulator.engine.values import errors, limits, names
 
 #: The etag of a resource that never had a policy; `ACAB` in JSON (IAM-02).
 _NO_POLICY_ETAG = b"\x00\x20\x01"
@@ -27,6 +27,7 @@ class Policies:
 
         Raises ABORTED if `given` says which policy it replaces and that is not the current one.
         """
+        _check_size(given)
         self._find(resource)
         if given.version not in _VERSIONS:
             raise errors.invalid_argument("policy.version")
@@ -64,3 +65,15 @@ class Policies:
         """Raises ERR-01 for what is no name of a resource with a policy."""
         collection = names.check_any(resource)
         return resource in self._world.collections.get(collection, {})
+
+
+def _check_size(policy: iam.Policy) -> None:
+    """Raise INVALID_ARGUMENT for a policy that is larger than IAM takes."""
+    principals = sum(len(binding.members) for binding in policy.bindings)
+    for config in policy.audit_configs:
+        principals += sum(len(each.exempted_members) for each in config.audit_log_configs)
+    if principals > limits.POLICY_PRINCIPALS:
+        raise errors.policy_too_large("number of members in", principals, limits.POLICY_PRINCIPALS)
+    size = policy.ByteSize()
+    if size > limits.POLICY_BYTES:
+        raise errors.policy_too_large("size in bytes of", size, limits.POLICY_BYTES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.api.wkt import Duration, Timestamp
 
+MILLISECOND_US = 1_000
 SECOND_US = 1_000_000
 
 

@@ -253,6 +253,14 @@ def immutable_mask_path(kind: str, path: str) -> InvalidArgument:
     )
 
 
+def policy_too_large(what: str, given: object, limit: object) -> InvalidArgument:
+    """IAM-04: the words are those for "number of members in"; for the size they are ours."""
+    given, limit = (f"{each:,}" if isinstance(each, int) else each for each in (given, limit))
+    return InvalidArgument(
+        f"The {what} the policy ({given}) is larger than the maximum allowed size {limit}."
+    )
+
+
 def stale_etag() -> Aborted:
     """ERR-83: the text is unsettled."""
     return Aborted(

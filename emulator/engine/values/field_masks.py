@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from emulator.engine.values import errors
+from emulator.engine.values import errors, limits
 from emulator.engine.values.copying import Resource, copied
 
 
@@ -32,6 +32,8 @@ def updated(
     if not paths:
         raise errors.empty_mask(maskable.kind)
     for path in paths:
+        if len(path) > limits.MASK_CHARACTERS:
+            raise errors.too_large("update_mask", len(path), limits.MASK_CHARACTERS)
         segments = path.split(".")
         if not _is_known(current.DESCRIPTOR, segments):
             raise errors.unknown_mask_path(maskable.kind, path, maskable.hint)

@@ -28,6 +28,10 @@ ACK_DEADLINE_MAX_S = 600  # SUB-04, DLV-21
 ACK_DEADLINE_DEFAULT_S = 10  # SUB-04
 ACK_DEADLINE_CLOUD_STORAGE_S = 300  # GCS-07
 ACK_REQUEST_BYTES = 524_288  # DLV-27
+RECEIPT_WITHIN_S = 1  # CLI-10..14: clients confirm what they get at once, or every 100 ms
+#: How long the client of a stream that broke off may take to answer, since clients gather answers
+#: for 100 ms, and some stop their streams first (STR-05, CLI-13).
+LAST_ANSWERS_MS = 250
 
 PULL_MESSAGES = 1_000  # PUL-01, STR-09
 #: A response stays below this unless one message alone is larger. STR-09 has 10 MB, but clients
@@ -40,6 +44,16 @@ RETENTION_DEFAULT_S = 604_800  # SUB-05
 EXPIRATION_MIN_S = 86_400  # SUB-07
 EXPIRATION_DEFAULT_S = 2_678_400  # SUB-07
 FILTER_BYTES = 256  # FLT-01, FLT-18
+
+#: Of one request without the known size: no valid id is so short that more of them would fit into
+#: the size that the service takes (DLV-27).
+ACK_IDS = 30_000
+#: Of one repeated field or mask that no other limit speaks of; no valid request comes near.
+REPEATED_ELEMENTS = 1_000
+MASK_CHARACTERS = 10_000
+
+POLICY_BYTES = 65_536  # IAM-04; the documentation of IAM has both
+POLICY_PRINCIPALS = 1_500
 
 LABELS = 64  # LBL-01
 LABEL_KEY_CHARACTERS = 63  # LBL-01

@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Callable
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from emulator.engine.values import errors
@@ -16,6 +16,8 @@ BODY_BYTES = 10_485_760  # PUB-22
 
 _ZLIB, _GZIP = 15, 31
 _PACKINGS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": _ZLIB}
+#: Packed parts that are strung together; each costs as much as a thousand bytes and can be empty.
+_MEMBERS = 100
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -56,6 +58,8 @@ async def _read(request: web.BaseRequest, take: Callable[[bytes], bytes]) -> byt
 
 
 def _say_continue(request: web.BaseRequest) -> None:
+    if request.version < HttpVersion11:
+        return  # it knows no answers but final ones
     if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
         request.transport.write(_CONTINUE)
 
@@ -76,6 +80,7 @@ class Unpacker:
         self._encoding = encoding
         self._stream = zlib.decompressobj(_PACKINGS[encoding])
         self._room = BODY_BYTES + 1
+        self.members = 1
 
     def take(self, chunk: bytes) -> bytes:
         """Unpack the next chunk; none at all says that it was the last."""
@@ -91,12 +96,20 @@ class Unpacker:
         parts = []
         while chunk and self._room:
             if self._stream.eof:  # packed files may be strung together
-                self._stream = zlib.decompressobj(_PACKINGS[self._encoding])
+                self._begin_member()
             part = self._stream.decompress(chunk, self._room)
             self._room -= len(part)
             parts.append(part)
             chunk = self._stream.unused_data
         return b"".join(parts)
+
+    def _begin_member(self) -> None:
+        if self.members == _MEMBERS:
+            raise InvalidArgument(
+                f"The request's body has more than {_MEMBERS} parts of {self._encoding} data."
+            )
+        self.members += 1
+        self._stream = zlib.decompressobj(_PACKINGS[self._encoding])
 
     def _refusal(self) -> InvalidArgument:
         return InvalidArgument(f"The request's body is not {self._encoding} data.")

@@ -32,6 +32,11 @@ class RestCall:
     def on_abandoned(self, callback: Callable[[], None]) -> None:
         self._callbacks.append(callback)
 
+    @property
+    def is_guarded(self) -> bool:
+        """Whether anything is to be undone should the answer not reach the client."""
+        return bool(self._callbacks)
+
     def abandon(self) -> None:
         """Say that the answer did not reach the client."""
         for callback in self._callbacks:

@@ -16,8 +16,10 @@ from emulator.service import features
 from emulator.service.features import Feature
 from emulator.service.rpcs import Rpc
 from emulator.service.service import Handler
+from emulator.transport import cors
 from emulator.transport.http_answers import error_response, json_response
-from emulator.transport.rest import body, cors, json_output, parameters, selection
+from emulator.transport.http_connection import connection_of
+from emulator.transport.rest import body, json_output, parameters, selection
 from emulator.transport.rest.bindings import all_bindings
 from emulator.transport.rest.call import RestCall
 from emulator.transport.rest.request import build
@@ -27,6 +29,7 @@ log = logging.getLogger("emulator.rest")
 
 _OVERRIDE = "X-HTTP-Method-Override"  # RST-33
 _TIMEOUT = "X-Server-Timeout"
+_PULL = "/google.pubsub.v1.Subscriber/Pull"
 
 
 class RestFace:
@@ -72,7 +75,7 @@ class RestFace:
         content = await body.read(exchange.request, within_s=self._body_s)
         message = build(target.request(), route.binding, route.values, given.of_request, content)
         try:
-            response = await self._handle(target, message, exchange.begin(message))
+            response = await self._handle(target, message, exchange)
             value = json_output.as_json(response, has_enum_numbers=given.has_enum_numbers)
         except PubsubError:
             raise
@@ -84,8 +87,14 @@ class RestFace:
             ) from error  # ERR-47
         return selection.select(value, selected)
 
-    async def _handle(self, rpc: Rpc, message: Message, call: RestCall) -> Message:
-        answer = self._handlers[rpc.path](message, call)
+    async def _handle(self, rpc: Rpc, message: Any, exchange: Exchange) -> Message:
+        handler, call = self._handlers[rpc.path], exchange.begin(message)
+        answer = handler(message, call)
+        if rpc.path == _PULL:
+            answer = await exchange.unless_last_word(answer)
+            if answer is None:
+                message.return_immediately = True
+                answer = handler(message, call)
         if inspect.isawaitable(answer):
             answer = await answer
         return rpc.response.FromString(answer) if isinstance(answer, bytes) else answer
@@ -96,12 +105,32 @@ class Exchange:
 
     def __init__(self, request: web.BaseRequest) -> None:
         self.request = request
+        self._connection = connection_of(request)
         self._call: RestCall | None = None
 
     def begin(self, message: Message) -> RestCall:
         """Return the call that the request is."""
         self._call = RestCall(message, _timeout_s(self.request))
         return self._call
+
+    async def unless_last_word(self, waiting: Any) -> Any:
+        """Return what `waiting` does, or None once the client closes its side.
+
+        Were a pull to wait on, it would take messages along for a client that is gone (PUL-06).
+        """
+        task = asyncio.ensure_future(waiting)
+        self._connection.on_last_word(task.cancel)
+        try:
+            if self._connection.has_last_word:
+                task.cancel()
+            return await task
+        except asyncio.CancelledError:
+            this = asyncio.current_task()
+            if self._connection.has_last_word and not (this and this.cancelling()):
+                return None
+            raise
+        finally:
+            self._connection.forget(task.cancel)
 
     async def send(self, response: web.Response) -> web.StreamResponse:
         """Send the answer, or tell the call that its client left (PUL-06)."""
@@ -110,10 +139,16 @@ class Exchange:
             _check_connected(self.request)
             await response.prepare(self.request)
             await response.write_eof()
+            if self._is_in_doubt() and await self._connection.is_refused():
+                raise ConnectionResetError("the client had left")
         except (ConnectionError, asyncio.CancelledError):
             self.abandon()
             raise
         return response
+
+    def _is_in_doubt(self) -> bool:
+        """Whether it matters that the answer arrives, and its client may be gone altogether."""
+        return self._connection.has_last_word and self._call is not None and self._call.is_guarded
 
     def abandon(self) -> None:
         """Tell the call, if it began, that its answer does not reach the client."""

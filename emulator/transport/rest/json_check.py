@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from emulator.service.request_limits import Limit, limit_of
 from emulator.transport.rest import scalars
 from emulator.transport.rest.json_fields import Descriptor, JsonField, fields_of
 from emulator.transport.rest.known_types import KNOWN_TYPES
@@ -62,16 +63,19 @@ def _takes_null(field: JsonField) -> bool:
 
 def _check_of(field: JsonField) -> Check:
     if field.is_map:
-        return _map(field.message)
+        return _map(field.message, limit_of(field.descriptor))
     check = _single(field.descriptor)
-    return _list(check, _kind(field.descriptor)) if field.is_repeated else check
+    if not field.is_repeated:
+        return check
+    return _list(check, _kind(field.descriptor), limit_of(field.descriptor))
 
 
-def _list(check: Check, kind: str) -> Check:
+def _list(check: Check, kind: str, limit: Limit) -> Check:
     def check_list(value: Any, at: str, violations: Violations) -> Any:
         if type(value) is not list:
             violations.wrong_value(at, kind, value)
             return value
+        limit.check(len(value))
         for index, item in enumerate(value):
             value[index] = check(item, f"{at}[{index}]", violations)
         return value
@@ -79,7 +83,7 @@ def _list(check: Check, kind: str) -> Check:
     return check_list
 
 
-def _map(entry: Descriptor) -> Check:
+def _map(entry: Descriptor, limit: Limit) -> Check:
     check = _single(entry.fields_by_name["value"])
     kind = _url(entry)
 
@@ -90,6 +94,7 @@ def _map(entry: Descriptor) -> Check:
         elif type(value) is not dict:
             violations.wrong_value(at, kind, value)
         else:
+            limit.check(len(value))
             for index, (key, item) in enumerate(value.items()):
                 value[key] = check(item, f"{at}[{index}].value", violations)
         return value

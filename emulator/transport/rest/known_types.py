@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from emulator.api import wkt
+from emulator.engine.values import errors, limits
 
 _DURATION = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,9})?s")
 _TIMESTAMP = re.compile(
@@ -38,6 +39,8 @@ def field_mask(value: Any) -> Any:
     """Paths in either spelling; protobuf's converter takes camelCase only (RST-20)."""
     if type(value) is not str:
         raise ValueError
+    if len(value) > limits.MASK_CHARACTERS:
+        raise errors.too_large("update_mask", len(value), limits.MASK_CHARACTERS)
     camel = _UNDERSCORE.sub(lambda found: found[1].upper(), value.replace(" ", ""))
     if "_" in camel:
         raise ValueError

@@ -10,6 +10,8 @@ from google.protobuf.message import Message
 from emulator.transport.rest import json_input, parameters
 from emulator.transport.rest.bindings import Binding
 from emulator.transport.rest.json_check import check_message
+from emulator.transport.rest.json_count import JsonCount
+from emulator.transport.rest.json_fields import Descriptor
 from emulator.transport.rest.violations import Violations
 
 
@@ -21,7 +23,7 @@ def build(
     body: bytes,
 ) -> Message:
     """Fill `request`, which is empty, and return it; raises INVALID_ARGUMENT (RST-13, RST-32)."""
-    content = _placed(body, binding)
+    content = _placed(body, binding, request.DESCRIPTOR)
     violations = Violations()
     query = parameters.as_json(of_request, request.DESCRIPTOR, violations)
     for part in (content, query):
@@ -36,17 +38,18 @@ def build(
     return request
 
 
-def _placed(body: bytes, binding: Binding) -> dict[str, Any]:
+def _placed(body: bytes, binding: Binding, descriptor: Descriptor) -> dict[str, Any]:
     """Return a body's JSON as that of the whole request.
 
     Methods that take none ignore it, but for POST, with which clients send one by habit.
     """
     if not binding.body and binding.method != "POST":
         return {}
+    is_whole = binding.body in ("", "*")
+    part = descriptor if is_whole else descriptor.fields_by_name[binding.body].message_type
+    JsonCount(body, part).check()
     value = json_input.parse(body)
-    if binding.body in ("", "*"):
-        return value
-    return {binding.body: value}
+    return value if is_whole else {binding.body: value}
 
 
 def _bind(

@@ -23,9 +23,13 @@ class Violations:
         self._found: list[tuple[str, str]] = []
 
     def add(self, field: str, description: str) -> None:
-        """Note what is wrong with `field`, which is a path or empty for the whole request."""
-        if len(self._found) < _MOST:
-            self._found.append((field, description))
+        """Note what is wrong with `field`, which is a path or empty for the whole request.
+
+        Raises INVALID_ARGUMENT when that was enough to tell.
+        """
+        self._found.append((field, description))
+        if len(self._found) == _MOST:
+            self.check()
 
     def unknown(self, name: str, at: str, problem: str = "Cannot find field.") -> None:
         """ERR-70: `name` stands in the object that is at `at`."""

@@ -1,15 +1,20 @@
 // A subscriber and publisher on the official Go client: `client PROJECT TOPIC SUBSCRIPTION`.
 //
 // It publishes each line of its input and prints a line for each message it receives, until the
-// input ends.
+// input ends. With a number as a fourth argument it publishes nothing: it has that many messages
+// at hand at once, stops receiving, nacks all of them while it stops, says so, and keeps its
+// connection until the input ends.
 package main
 
 import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"os"
+	"strconv"
+	"sync"
 
 	"cloud.google.com/go/pubsub/v2"
 )
@@ -19,6 +24,18 @@ func main() {
 	client, err := pubsub.NewClient(ctx, os.Args[1])
 	if err != nil {
 		log.Fatal(err)
+	}
+	if len(os.Args) > 4 {
+		count, err := strconv.Atoi(os.Args[4])
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := stopAndNack(client.Subscriber(os.Args[3]), count); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("stopped")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	}
 	publisher := client.Publisher(os.Args[2])
 	ended := make(chan error)
@@ -41,4 +58,21 @@ func main() {
 func receive(_ context.Context, message *pubsub.Message) {
 	message.Ack()
 	fmt.Println("received", string(message.Data))
+}
+
+func stopAndNack(subscriber *pubsub.Subscriber, count int) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	var atHand sync.WaitGroup
+	atHand.Add(count)
+	go func() {
+		atHand.Wait()
+		cancel()
+	}()
+	return subscriber.Receive(ctx, func(ctx context.Context, message *pubsub.Message) {
+		if ctx.Err() == nil {
+			atHand.Done()
+			<-ctx.Done()
+		}
+		message.Nack()
+	})
 }

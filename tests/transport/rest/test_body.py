@@ -227,3 +227,30 @@ def test_a_client_that_leaves_within_its_body_leaves_nothing(
     gone.close()
     until(lambda: inside.connections() == 0)
     assert [each for each in caplog.records if each.levelname in ("WARNING", "ERROR")] == []
+
+
+@pytest.mark.parametrize(
+    ("encoding", "member"),
+    [
+        ("gzip", gzip.compress(b"")),
+        ("x-gzip", gzip.compress(b" ")),
+        ("deflate", zlib.compress(b"")),
+    ],
+)
+def test_ten_megabytes_of_empty_parts_are_not_gone_through(
+    rest: Rest, path: str, encoding: str, member: bytes
+) -> None:
+    body = member * (10_000_000 // len(member))
+    answer = rest("PUT", path, body, content_encoding=encoding)
+    text = f"The request's body has more than 100 parts of {encoding} data."
+    assert (answer.status, answer.error["message"]) == (400, text)
+    unpacker = Unpacker(encoding)
+    with pytest.raises(InvalidArgument):
+        unpacker.take(body)
+    assert unpacker.members == 100
+
+
+def test_a_body_of_as_many_parts_as_are_allowed(rest: Rest, names: Names) -> None:
+    body = gzip.compress(b"") * 99 + gzip.compress(b'{"labels": {"a": "b"}}')
+    answer = rest("PUT", f"/v1/{names.topic()}", body, content_encoding="gzip")
+    assert (answer.status, answer.json["labels"]) == (200, {"a": "b"})

@@ -14,6 +14,7 @@ from emulator.api import pubsub, wkt
 from emulator.engine.values.errors import NotFound
 from emulator.service.call import Call
 from emulator.transport.http_server import make_server
+from emulator.transport.web_guard import WebGuard
 from tests.spec import spec
 from tests.transport.rest.client import NoControl
 
@@ -27,7 +28,7 @@ def ask(run: Run) -> Ask:
 
     async def exchange(handler: Callable[..., Any]) -> bytes:
         handlers = {"/google.pubsub.v1.Publisher/GetTopic": handler}
-        server = make_server(NoControl(), handlers)
+        server = make_server(NoControl(), handlers, WebGuard())
         listener = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
         writer.write(

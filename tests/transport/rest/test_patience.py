@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from emulator.transport.http_server import Patience, make_server
+from emulator.transport.web_guard import WebGuard
 from tests.transport.rest.client import NoControl
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
@@ -22,7 +23,7 @@ HEAD = b"PUT /v1/projects/p/topics/t HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\
 @asynccontextmanager
 async def connected(**patience: float) -> AsyncIterator[tuple[Any, Any]]:
     """Give reader and writer of a connection to a server that is soon out of patience."""
-    server = make_server(NoControl(), {}, Patience(**patience))
+    server = make_server(NoControl(), {}, WebGuard(), Patience(**patience))
     listener = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
     try:

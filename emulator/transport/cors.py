@@ -1,4 +1,7 @@
-"""What browsers ask and must be told before a page may use the emulator (RST-42)."""
+"""What browsers ask and must be told before a page may use the emulator (RST-42).
+
+Only for requests that passed the guard (`web_guard.py`): their origin, if any, is allowed.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,10 @@ _DAY_S = 86_400
 
 
 def allow(request: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Let the page that sent the request read the response."""
+    """Let the page that sent the request read the response; never with credentials."""
     origin = request.headers.get("Origin")
     if origin is not None:
         response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers["Access-Control-Allow-Credentials"] = "true"
         response.headers["Vary"] = "Origin"
 
 
