@@ -24,3 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = [f"--{name}={value}" for name, value in options.items() if name in _KNOWN and value]
     ignored = [f"--{name}" for name in given.options if name not in _KNOWN] + given.words
     return command.start_as_google(words, ignored)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,7 +21,7 @@ from tests.cli.conftest import Launch
 from tests.cli.process import HANG_LIMIT_S, Process
 
 SHIM = ("-m", "emulator.cli.gcloud_shim")
-LAUNCHER = ("-c", "import sys; from emulator.cli.google_launcher import main; sys.exit(main())")
+LAUNCHER = ("-m", "emulator.cli.google_launcher")
 STARTED = "[pubsub] INFO: Server started, listening on "
 
 #: Module -> the pattern that it searches in the log, and whether it must fit a whole line.
