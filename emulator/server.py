@@ -28,6 +28,7 @@ from emulator.transport.listeners import (
 )
 from emulator.transport.peers import Peers
 from emulator.transport.private_folder import PrivateFolder
+from emulator.transport.tls_error import TlsError
 from emulator.transport.web_guard import WebGuard
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from emulator.config.applying import Plan
     from emulator.config.resources import Resources
     from emulator.transport.ready_port import ReadyPort
+    from emulator.transport.tls import Tls
 
 __all__ = [
     "DEFAULT_HOSTS",
@@ -44,6 +46,7 @@ __all__ = [
     "PortInUse",
     "Server",
     "TimeControl",
+    "TlsError",
     "loop_factory",
 ]
 
@@ -67,7 +70,7 @@ class Options:
     `allow_hosts` names by which HTTP clients reach it (`WebGuard`). `owns_process`: nothing but the
     server lives in the process, whose limits and garbage collector it may set to its own needs.
     `sources` have the resources that exist from the start. With `auto_create` topics are made when
-    they are first used.
+    they are first used. `tls` are the files of a certificate and its key, to speak TLS as well.
     """
 
     hosts: tuple[str, ...] = DEFAULT_HOSTS
@@ -79,6 +82,7 @@ class Options:
     owns_process: bool = False
     sources: Sources = NO_SOURCES
     auto_create: bool = False
+    tls: tuple[str, str] | None = None
 
 
 class Server:
@@ -120,9 +124,10 @@ class Server:
     async def start(self) -> None:
         """Serve, with all that is to exist from the start.
 
-        Raises ListenError, of which PortInUse is one, if an address cannot be had, and ConfigError
-        for start-up resources that cannot be made.
+        Raises ListenError, of which PortInUse is one, if an address cannot be had, ConfigError for
+        start-up resources that cannot be made, and TlsError for files that are no certificate.
         """
+        tls = self._tls()
         if self.options.owns_process:
             raise_descriptor_limit()
         self._listeners = open_listeners(self.options.hosts, self.options.port)
@@ -131,7 +136,7 @@ class Server:
             # Before anybody is let in: no client ever sees a part of them.
             if self.options.sources:
                 self.start_up = await self.apply(self.options.sources.load())
-            self._front = Front(upstream, self._http.protocol, peers=self._peers)
+            self._front = Front(upstream, self._http.protocol, peers=self._peers, tls=tls)
         except BaseException:
             self._listeners.close()
             await self.stop()
@@ -139,6 +144,13 @@ class Server:
         self._front.start(self._listeners.sockets)
         if self.options.owns_process:
             tune_garbage_collector()
+
+    def _tls(self) -> Tls | None:
+        if self.options.tls is None:
+            return None
+        from emulator.transport.tls import Tls
+
+        return Tls(*self.options.tls)
 
     async def apply(self, resources: Resources) -> Plan:
         """Make what is wanted and missing, update what differs; raises ConfigError."""

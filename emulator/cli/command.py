@@ -174,6 +174,10 @@ def _run_start(parser: Parser, parsed: argparse.Namespace) -> int:
 
     if parsed.config_watch and start.sources_of(parsed).file is None:
         parser.error("--config-watch needs a --config to watch")
+    if (parsed.tls_cert is None) != (parsed.tls_key is None):
+        parser.error("--tls-cert and --tls-key go together")
+    if parsed.tls_cert and parsed.tls_self_signed:
+        parser.error("--tls-self-signed makes its own --tls-cert")
     return start.run(parsed)
 
 

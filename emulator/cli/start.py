@@ -37,7 +37,7 @@ def run(parsed: Namespace) -> int:
 
     from emulator.cli import log
     from emulator.config.problems import ConfigError
-    from emulator.server import ListenError, loop_factory
+    from emulator.server import ListenError, TlsError, loop_factory
 
     log.set_up(parsed.log_level, parsed.log_format, parsed.line_prefix)
     for note in parsed.notes:
@@ -49,7 +49,7 @@ def run(parsed: Namespace) -> int:
         for problem in error.problems:
             logging.getLogger(__name__).critical(problem)
         return 1
-    except ListenError as error:
+    except (ListenError, TlsError) as error:
         logging.getLogger(__name__).critical(error)
         return 1
     return 0
@@ -75,7 +75,17 @@ def _options(parsed: Namespace) -> Options:
         owns_process=True,
         sources=sources_of(parsed),
         auto_create=parsed.auto_create,
+        tls=_tls_files(parsed),
     )
+
+
+def _tls_files(parsed: Namespace) -> tuple[str, str] | None:
+    if parsed.tls_self_signed:
+        from emulator.cli.certificates import self_signed
+
+        names = [*(parsed.host or ()), *parsed.allow_host]
+        return self_signed(parsed.tls_self_signed, names)
+    return (parsed.tls_cert, parsed.tls_key) if parsed.tls_cert else None
 
 
 async def _serve(parsed: Namespace, signals: StopSignals) -> None:

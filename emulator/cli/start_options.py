@@ -15,6 +15,7 @@ def add_to(start: argparse.ArgumentParser) -> None:
     _add_addresses(start)
     _add_resources(start)
     _add_web_access(start)
+    _add_tls(start)
     _add_rules(start)
     _add_log(start)
 
@@ -81,6 +82,17 @@ def _add_web_access(start: argparse.ArgumentParser) -> None:
         type=checked(web_access.host),
         metavar="NAME",
         help="a name with dots by which HTTP clients reach the emulator; may be repeated",
+    )
+
+
+def _add_tls(start: argparse.ArgumentParser) -> None:
+    start.add_argument("--tls-cert", metavar="FILE", help="a certificate, to speak TLS as well")
+    start.add_argument("--tls-key", metavar="FILE", help="its key")
+    start.add_argument(
+        "--tls-self-signed",
+        metavar="DIR",
+        help="speak TLS as well, with a certificate of an authority of our own: DIR/ca.pem is made"
+        " if it is not there, for clients to trust",
     )
 
 
