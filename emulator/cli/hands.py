@@ -83,9 +83,8 @@ def _destination(subscription: Mapping[str, object]) -> object:
 
 def _labels(resource: Mapping[str, object]) -> str:
     labels = resource.get("labels")
-    return ",".join(f"{key}={value}" for key, value in labels.items()) if isinstance(
-        labels, dict
-    ) else ""  # fmt: skip
+    items = sorted(labels.items()) if isinstance(labels, dict) else []
+    return ",".join(f"{key}={value}" for key, value in items)
 
 
 def _leaf(name: object) -> str:

@@ -55,7 +55,7 @@ def _row(received: Any) -> tuple[object, ...]:
         message["publishTime"],
         received.get("deliveryAttempt"),
         message.get("orderingKey"),
-        ",".join(f"{key}={value}" for key, value in attributes.items()),
+        ",".join(f"{key}={value}" for key, value in sorted(attributes.items())),
         _text(base64.b64decode(message.get("data", ""))),
     )
 
