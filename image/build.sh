@@ -100,9 +100,11 @@ buildah config --arch "$arch" --os linux --user 65532:65532 --port 8085 --workin
     --label org.opencontainers.image.title=pubsub-emulator \
     --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 buildah commit --quiet --rm --format docker --timestamp "$SOURCE_DATE_EPOCH" "$container" "$name" \
+    >/dev/null
+buildah push --quiet "$name" "docker-archive:$root/image.tar:pubsub-emulator:latest"
+buildah rmi "$name" >/dev/null
+"$python" image/normalise.py "$root/image.tar" "$out/pubsub-emulator-$arch.tar" \
     > "$out/pubsub-emulator-$arch.id"
-rm -f "$out/pubsub-emulator-$arch.tar"
-buildah push --quiet "$name" "docker-archive:$out/pubsub-emulator-$arch.tar:pubsub-emulator:latest"
 compressed=$(gzip -6 --stdout "$out/pubsub-emulator-$arch.tar" | wc -c)
-echo "$name $(cat "$out/pubsub-emulator-$arch.id")"
+echo "pubsub-emulator-$arch.tar $(cat "$out/pubsub-emulator-$arch.id")"
 echo "$((compressed / 1000000)).$((compressed / 100000 % 10)) MB compressed"
