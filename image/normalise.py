@@ -2,7 +2,7 @@
 
     image/normalise.py FROM.tar TO.tar
 
-buildah notes the working container's id in the image's settings. The id of an image is the digest of
+buildah notes the working container in the image's settings. The id of an image is the digest of
 its settings, which hold the digests of its layers: with the same content it is the same.
 """
 
