@@ -21,9 +21,20 @@ def write(export: Export) -> str:
         lists = projects.setdefault(project, {})
         lists.setdefault(_KEYS[resource.DESCRIPTOR.name], []).append(_item(resource, project))
     remarks = "".join(f"# {remark}\n" for remark in export.remarks)
-    return remarks + yaml.safe_dump(
-        {"projects": projects}, sort_keys=False, allow_unicode=True, width=100
+    return remarks + yaml.dump(
+        {"projects": projects}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
     )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines, as definitions are, line by line."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, "|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def _item(resource: Any, project: str) -> Any:

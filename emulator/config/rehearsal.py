@@ -16,7 +16,7 @@ from emulator.config import kinds
 from emulator.config.problems import Problem
 from emulator.config.resources import Resources, Seed, Wanted
 from emulator.config.target import InProcess, Target
-from emulator.engine.values.errors import NotFound, PubsubError
+from emulator.engine.values.errors import AlreadyExists, NotFound, PubsubError
 from emulator.service.core import Core
 from emulator.service.service import Service
 
@@ -64,8 +64,7 @@ class Rehearsal:
         optional = [name for name in wanted.places if name not in _VITAL]
         bare_error = await self._refusal(_without(wanted.resource, optional))
         if bare_error is not None:
-            name = "topic" if isinstance(bare_error, NotFound) else "name"
-            return [Problem(wanted.place_of(name), bare_error.message)]
+            return [Problem(wanted.place_of(_suspect(bare_error, wanted)), bare_error.message)]
         problems = []
         for name in optional:
             others = [other for other in optional if other != name]
@@ -118,6 +117,14 @@ class Rehearsal:
     async def _bring(self, resource: Any) -> None:
         with contextlib.suppress(PubsubError):
             await kinds.create(self._target, resource)
+
+
+def _suspect(error: PubsubError, wanted: Wanted) -> str:
+    """Which of the fields that nothing can do without is wrong."""
+    if isinstance(error, NotFound):
+        return "topic"
+    is_name = "resource name" in error.message or isinstance(error, AlreadyExists)
+    return "name" if is_name or "definition" not in wanted.places else "definition"
 
 
 def _without(resource: Any, fields: list[str]) -> Any:

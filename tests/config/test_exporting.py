@@ -15,10 +15,12 @@ import hcl2
 import pytest
 from google.protobuf import json_format
 
-from emulator.api import pubsub
+from emulator.api import pubsub, schema
 from emulator.api.pool import POOL
 from emulator.cli import main
-from emulator.config import hcl
+from emulator.config import export_yaml, hcl
+from emulator.config.document import parse
+from emulator.config.exporting import Export
 from emulator.config.http_calls import http_call
 from emulator.testing import Emulator
 from tests.wire import Wire
@@ -133,6 +135,16 @@ def test_defaults_and_what_is_only_shown_are_left_out(exported: Stage) -> None:
         assert word not in text
     assert "expirationPolicy: {}" in text
     assert "ackDeadlineSeconds: 10" in text  # not what exactly-once delivery begins with
+
+
+def test_texts_of_several_lines_are_written_line_by_line() -> None:
+    definition = 'syntax = "proto3";\nmessage M {\n  string a = 1;\n}\n'
+    name = "projects/demo/schemas/event"
+    made = Export({"demo": [schema.Schema(name=name, type=1, definition=definition)]})
+    text = export_yaml.write(made)
+    assert '      definition: |\n        syntax = "proto3";\n        message M {\n' in text
+    [wanted] = parse(text, "f.yaml").schemas
+    assert (wanted.resource.definition, wanted.name) == (definition, name)
 
 
 def test_what_cannot_be_made_again_is_a_remark(exported: Stage) -> None:
