@@ -91,7 +91,7 @@ class Server:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.stopping = asyncio.Event()
-        self._core = Core(options.projects, is_strict=options.profile == "strict")
+        self._core = self._new_core()
         self._service = Service(self._core)
         if options.auto_create:
             from emulator.service.auto_create import with_topics_made
@@ -154,11 +154,14 @@ class Server:
 
     async def apply(self, resources: Resources) -> Plan:
         """Make what is wanted and missing, update what differs; raises ConfigError."""
-        from emulator.config.applying import Rules, apply
+        from emulator.config.applying import apply
         from emulator.config.target import InProcess
 
-        rules = Rules(self.options.projects, is_strict=self.options.profile == "strict")
-        return await apply(resources, InProcess(self._service.handlers), rules)
+        return await apply(resources, InProcess(self._service.handlers), self._new_core)
+
+    def _new_core(self) -> Core:
+        """The core, or another one under the same rules, to try something out."""
+        return Core(self.options.projects, is_strict=self.options.profile == "strict")
 
     async def open_ready_port(self, port: int) -> None:
         """Open a second port, which says that all is ready; raises ListenError."""

@@ -15,14 +15,7 @@ from emulator.config.rehearsal import Rehearsal, publish_request, rehearsal
 from emulator.config.resources import Resources, Seed, Wanted
 from emulator.config.target import Target
 from emulator.engine.values.errors import PubsubError
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Under which the target's server runs: the only projects there are, and its profile."""
-
-    projects: frozenset[str] | None = None
-    is_strict: bool = False
+from emulator.service.core import Core
 
 
 @dataclass(slots=True)
@@ -63,17 +56,17 @@ def _counted(nouns: list[str], noun: str) -> str:
 async def apply(
     resources: Resources,
     target: Target,
-    rules: Rules | None = None,
+    make_core: Callable[[], Core] = Core,
     *,
     progress: Callable[[str], object] = lambda text: None,
 ) -> Plan:
     """Bring about what is wanted; return what was done.
 
     Raises ConfigError: with nothing changed for what is wrong in the resources themselves, and
-    with a word about it for what only the target refuses. `progress` is told of each step.
+    with a word about it for what only the target refuses. `make_core` makes the core of the trial:
+    one under the rules of the target's. `progress` is told of each step.
     """
-    rules = rules or Rules()
-    with rehearsal(rules.projects, is_strict=rules.is_strict) as trial:
+    with rehearsal(make_core) as trial:
         await trial.run(resources, target)
     if trial.problems:
         raise ConfigError(trial.problems)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from emulator.api import pubsub, schema
@@ -136,11 +136,9 @@ def _without(resource: Any, fields: list[str]) -> Any:
 
 
 @contextlib.contextmanager
-def rehearsal(
-    projects: frozenset[str] | None = None, *, is_strict: bool = False
-) -> Iterator[Rehearsal]:
-    """A trial under the same rules as the server's: the same projects, the same profile."""
-    core = Core(projects, is_strict=is_strict)
+def rehearsal(make_core: Callable[[], Core]) -> Iterator[Rehearsal]:
+    """A trial on a core of its own."""
+    core = make_core()
     log = logging.getLogger("emulator")
     was_disabled, log.disabled = log.disabled, True  # the same remarks come again in earnest
     try:

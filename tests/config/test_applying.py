@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.config.applying import Plan, Rules, apply
+from emulator.config.applying import Plan, apply
 from emulator.config.document import parse
 from emulator.config.problems import ConfigError
 from emulator.config.target import InProcess
@@ -41,8 +41,8 @@ class World:
         self.core = Core()
         self.target = InProcess(Service(self.core).handlers)
 
-    async def apply(self, text: str = FILE, rules: Rules | None = None) -> Plan:
-        return await apply(parse(text, "f.yaml"), self.target, rules)
+    async def apply(self, text: str = FILE, make_core: Callable[[], Core] = Core) -> Plan:
+        return await apply(parse(text, "f.yaml"), self.target, make_core)
 
     async def topics(self) -> list[str]:
         request = pubsub.ListTopicsRequest(project="projects/demo")
@@ -207,7 +207,7 @@ def test_only_projects_that_exist_get_resources() -> None:
 
     async def story(world: World) -> None:
         with pytest.raises(ConfigError, match="demo"):
-            await world.apply(rules=Rules(frozenset({"only-this"})))
+            await world.apply(make_core=lambda: Core(frozenset({"only-this"})))
 
     run(story)
 
