@@ -46,7 +46,7 @@ tar --extract --file "$root/debian.tar" --directory "$system"
         usr/lib/python3.11/{test,unittest/test,config-*,pdb.py,doctest.py,turtle.py}
     rm -rf usr/share/{menu,info,polkit-1,readline,gdb,common-licenses,base-files,python3} \
         usr/lib/*/{gconv,krb5,engines-3} usr/lib/*/lib{db-5.3,krb5,gssapi_krb5,k5crypto,tirpc,nsl}* \
-        usr/lib/*/lib{krb5support,pcre2,form,menu,panel}* lib/*/libtirpc* \
+        usr/lib/*/lib{krb5support,pcre2,form,menu,panel,zstd}* lib/*/lib{tirpc,mvec}* \
         usr/lib/python3.11/lib-dynload/{nis,_dbm,_curses,_curses_panel,readline}.*
     find usr/share/ca-certificates -name '*.crt' | LC_ALL=C sort | xargs cat > "$root/certificates"
     mkdir -p etc/ssl/certs tmp run usr/local/bin usr/lib/python3/dist-packages
@@ -68,6 +68,8 @@ packages=$system/usr/lib/python3/dist-packages
     --platform "manylinux_2_28_$platform" build/wheel/*.whl
 rm -rf "$packages"/bin
 find "$packages" -name direct_url.json -delete
+# PyYAML is used without its C part, and gRPC without a certificate store.
+rm -f "$packages"/yaml/_yaml.* "$packages"/grpc/_cython/_credentials/roots.pem
 find "$packages" \( -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.h' \) -delete
 find "$packages" -depth -type d \( -name tests -o -name test \) -exec rm -rf {} +
 # Compiled ahead, as nobody in the image may write; and by hash, as files have no times.
