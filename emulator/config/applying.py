@@ -6,7 +6,7 @@ Nothing is ever deleted. Everything is checked before anything is changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from emulator.config import kinds
@@ -101,10 +101,11 @@ async def _plan(resources: Resources, trial: Rehearsal, target: Target) -> Plan:
         if current is None:
             plan.created.append(wanted)
             continue
-        paths = _changes(wanted, trial.made[wanted.name], current)
+        completed = trial.made[wanted.name]
+        paths = _changes(wanted, completed, current)
         problems += _fixed(wanted, current, paths)
         if paths:
-            plan.updated.append((wanted, paths))
+            plan.updated.append((_to_update(wanted, completed), paths))
         else:
             plan.same += 1
     if problems:
@@ -112,6 +113,15 @@ async def _plan(resources: Resources, trial: Rehearsal, target: Target) -> Plan:
     made = {wanted.name for wanted in plan.created}
     plan.seeds = [seed for seed in resources.seeds if seed.topic in made]
     return plan
+
+
+def _to_update(wanted: Wanted, completed: Any) -> Wanted:
+    """What an update sends: the whole, since what it leaves out would get an update's defaults.
+
+    Those are not always the ones of a creation (SUB-04, UPD-02). A schema gets a new revision.
+    """
+    is_schema = kinds.kind_of(completed) is kinds.SCHEMA
+    return wanted if is_schema else replace(wanted, resource=completed)
 
 
 def _changes(wanted: Wanted, completed: Any, current: Any) -> list[str]:

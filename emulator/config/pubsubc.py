@@ -66,9 +66,8 @@ def _add_part(
         resource = pubsub.Subscription(
             name=full_name(subscription, project, "subscriptions"), topic=name
         )
-        endpoint = endpoint or variables.get(f"{_ENDPOINT}{subscription}", "")
+        endpoint = endpoint.replace("#", ":") or variables.get(f"{_ENDPOINT}{subscription}", "")
         if endpoint:
-            endpoint = endpoint.replace("#", ":")
             has_scheme = "://" in endpoint
             resource.push_config.push_endpoint = endpoint if has_scheme else f"http://{endpoint}"
         found.subscription(resource, place)

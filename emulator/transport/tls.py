@@ -11,6 +11,7 @@ import contextlib
 import logging
 import socket
 import ssl
+import sys
 from collections.abc import Callable
 
 from emulator.transport.tls_error import TlsError
@@ -27,6 +28,9 @@ class Tls:
     """`certificate` and `key` are files in PEM; raises TlsError for those that cannot be used."""
 
     def __init__(self, certificate: str, key: str) -> None:
+        if sys.platform == "win32":
+            # Its event loop cannot say that a socket is readable without reading from it.
+            raise TlsError("TLS is not to be had on Windows.")
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             self._context.load_cert_chain(certificate, key)

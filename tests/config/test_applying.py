@@ -15,6 +15,7 @@ from emulator.config.problems import ConfigError
 from emulator.config.target import InProcess
 from emulator.service.core import Core
 from emulator.service.service import Service
+from tests.spec import spec
 
 FILE = """
 projects:
@@ -113,6 +114,26 @@ def test_what_differs_is_updated_and_what_is_new_is_made() -> None:
     run(story)
 
 
+@spec("SUB-04", "UPD-02")
+def test_a_default_of_creation_comes_back_by_an_update() -> None:
+    """Exactly-once delivery begins with 60 s; an update that resets the deadline gives 10 s."""
+    text = FILE.replace("ackDeadlineSeconds: 30", "enableExactlyOnceDelivery: true")
+
+    async def story(world: World) -> None:
+        await world.apply(text)
+        subscription = await world.subscription()
+        assert subscription.ack_deadline_seconds == 60
+        subscription.ack_deadline_seconds = 99
+        update = pubsub.UpdateSubscriptionRequest(subscription=subscription)
+        update.update_mask.paths.append("ack_deadline_seconds")
+        await world.target.call("UpdateSubscription", update)
+        assert (await world.apply(text)).summary() == "updated events-sub"
+        assert (await world.subscription()).ack_deadline_seconds == 60
+        assert (await world.apply(text)).summary() == ""
+
+    run(story)
+
+
 def test_what_is_no_longer_wanted_stays() -> None:
     async def story(world: World) -> None:
         await world.apply()
@@ -155,8 +176,9 @@ def test_several_wrong_fields_of_one_resource_are_all_named() -> None:
     run(story)
 
 
+@spec("SUB-11")
 def test_only_a_combination_can_be_wrong() -> None:
-    """SUB-11: each backoff may be what it is, but not the one more than the other."""
+    """Each backoff may be what it is, but not the one more than the other."""
 
     async def story(world: World) -> None:
         policy = "labels: {a: b}\n        retryPolicy: {minimumBackoff: 60s, maximumBackoff: 30s}"
@@ -166,6 +188,7 @@ def test_only_a_combination_can_be_wrong() -> None:
     run(story)
 
 
+@spec("UPD-06")
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
@@ -177,8 +200,6 @@ def test_only_a_combination_can_be_wrong() -> None:
 def test_what_cannot_be_changed_is_named_and_nothing_is_changed(
     old: str, new: str, field: str
 ) -> None:
-    """UPD-06: immutable fields."""
-
     async def story(world: World) -> None:
         await world.apply()
         changed = FILE.replace(old, new).replace("{env: test}", "{env: other}")
@@ -202,9 +223,8 @@ def test_resources_may_refer_to_what_exists_already() -> None:
     run(story)
 
 
+@spec("NAM-16")
 def test_only_projects_that_exist_get_resources() -> None:
-    """NAM-16."""
-
     async def story(world: World) -> None:
         with pytest.raises(ConfigError, match="demo"):
             await world.apply(make_core=lambda: Core(frozenset({"only-this"})))

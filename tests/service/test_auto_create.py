@@ -10,6 +10,7 @@ import pytest
 from emulator.api import pubsub
 from emulator.server import Options
 from emulator.testing import Emulator
+from tests.spec import spec
 from tests.wire import Names, Wire, refusal
 
 
@@ -42,7 +43,7 @@ def test_subscribing_makes_topic_and_dead_letter_topic(auto: Wire, names: Names)
     assert {topic.name for topic in listed.topics} == {names.topic("new"), names.topic("dead")}
 
 
-@pytest.mark.spec("NAM-15", "NAM-16")
+@spec("NAM-15", "NAM-16")
 def test_what_else_is_wrong_stays_wrong(auto: Wire, names: Names) -> None:
     message = pubsub.PubsubMessage(data=b"a")
     bad_name = pubsub.PublishRequest(topic=names.topic("x"), messages=[message])
