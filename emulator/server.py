@@ -189,7 +189,7 @@ class Server:
         try:
             if self._front is not None:
                 await self._front.stop_accepting()
-            self._core.close()
+            self._service.close()
             # Connections go before gRPC does: it would end calls that arrive now with CANCELLED,
             # which clients do not repeat as they repeat UNAVAILABLE (STR-18).
             await asyncio.sleep(_FLUSH_S)

@@ -1,8 +1,9 @@
 """Re-create `protos/` byte for byte from pinned, published packages.
 
 Run `python -m scripts.vendor_protos`. Each archive is fetched with its registry's ordinary client
-(`pip download`, `npm pack`) and refused unless its SHA-256 is the pinned one. `google/protobuf`
-is not vendored: those files come with the pinned grpcio-tools that compiles the others.
+(`pip download`, `npm pack`, `mvn dependency:copy`) and refused unless its SHA-256 is the pinned
+one. `google/protobuf` is not vendored: those files come with the pinned grpcio-tools that compiles
+the others.
 """
 
 import argparse
@@ -38,14 +39,11 @@ def _same(*paths: str) -> dict[str, str]:
 
 SOURCES = (
     Source(
-        registry="npm",
-        package="@google-cloud/pubsub",
-        version="6.3.2",
-        sha256="4f62107664ab87ab7616faa0e283e1e72a15cff61dcfc784da72f53595f60dcf",
-        files={
-            f"google/pubsub/v1/{name}.proto": f"package/build/protos/google/pubsub/v1/{name}.proto"
-            for name in ("pubsub", "schema")
-        },
+        registry="mvn",
+        package="com.google.api.grpc:proto-google-cloud-pubsub-v1",
+        version="1.160.0",
+        sha256="4485892107f90e7cf149f5fac790836921fbfcb38b938f30cfc1c4c03e8b0c52",
+        files=_same("google/pubsub/v1/pubsub.proto", "google/pubsub/v1/schema.proto"),
     ),
     Source(
         registry="pip",
@@ -124,13 +122,16 @@ def main() -> int:
 def _fetch(source: Source, scratch: Path) -> Path:
     """Download the archive of `source`; raise ValueError when it is not the pinned one."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
-    pin = {"pip": "==", "npm": "@"}[source.registry]
+    pin = {"pip": "==", "npm": "@", "mvn": ":"}[source.registry]
     wanted = f"{source.package}{pin}{source.version}"
     if source.registry == "pip":
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         command += ["--only-binary", ":all:", "--dest", str(folder), wanted]
-    else:
+    elif source.registry == "npm":
         command = ["npm", "pack", "--silent", "--pack-destination", str(folder), wanted]
+    else:
+        command = ["mvn", "--quiet", "dependency:copy", f"-Dartifact={wanted}"]
+        command += [f"-DoutputDirectory={folder}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (archive,) = folder.iterdir()
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
@@ -140,9 +141,9 @@ def _fetch(source: Source, scratch: Path) -> Path:
 
 
 def _copy_files(source: Source, archive: Path, tree: Path) -> None:
-    if archive.suffix == ".whl":
-        with zipfile.ZipFile(archive) as wheel:
-            _write_all(source, wheel.read, tree)
+    if archive.suffix in (".whl", ".jar"):
+        with zipfile.ZipFile(archive) as zipped:
+            _write_all(source, zipped.read, tree)
     else:
         with tarfile.open(archive) as tarball:
             _write_all(source, lambda name: _read_member(tarball, name), tree)

@@ -43,12 +43,14 @@ class IngestionDataSourceSettings(_message.Message):
             PUBLISH_PERMISSION_DENIED: _ClassVar[IngestionDataSourceSettings.AwsKinesis.State]
             STREAM_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AwsKinesis.State]
             CONSUMER_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AwsKinesis.State]
+            CONFLICTING_REGION_CONSTRAINTS: _ClassVar[IngestionDataSourceSettings.AwsKinesis.State]
         STATE_UNSPECIFIED: IngestionDataSourceSettings.AwsKinesis.State
         ACTIVE: IngestionDataSourceSettings.AwsKinesis.State
         KINESIS_PERMISSION_DENIED: IngestionDataSourceSettings.AwsKinesis.State
         PUBLISH_PERMISSION_DENIED: IngestionDataSourceSettings.AwsKinesis.State
         STREAM_NOT_FOUND: IngestionDataSourceSettings.AwsKinesis.State
         CONSUMER_NOT_FOUND: IngestionDataSourceSettings.AwsKinesis.State
+        CONFLICTING_REGION_CONSTRAINTS: IngestionDataSourceSettings.AwsKinesis.State
         STATE_FIELD_NUMBER: _ClassVar[int]
         STREAM_ARN_FIELD_NUMBER: _ClassVar[int]
         CONSUMER_ARN_FIELD_NUMBER: _ClassVar[int]
@@ -70,12 +72,14 @@ class IngestionDataSourceSettings(_message.Message):
             PUBLISH_PERMISSION_DENIED: _ClassVar[IngestionDataSourceSettings.CloudStorage.State]
             BUCKET_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.CloudStorage.State]
             TOO_MANY_OBJECTS: _ClassVar[IngestionDataSourceSettings.CloudStorage.State]
+            CONFLICTING_REGION_CONSTRAINTS: _ClassVar[IngestionDataSourceSettings.CloudStorage.State]
         STATE_UNSPECIFIED: IngestionDataSourceSettings.CloudStorage.State
         ACTIVE: IngestionDataSourceSettings.CloudStorage.State
         CLOUD_STORAGE_PERMISSION_DENIED: IngestionDataSourceSettings.CloudStorage.State
         PUBLISH_PERMISSION_DENIED: IngestionDataSourceSettings.CloudStorage.State
         BUCKET_NOT_FOUND: IngestionDataSourceSettings.CloudStorage.State
         TOO_MANY_OBJECTS: IngestionDataSourceSettings.CloudStorage.State
+        CONFLICTING_REGION_CONSTRAINTS: IngestionDataSourceSettings.CloudStorage.State
         class TextFormat(_message.Message):
             __slots__ = ("delimiter",)
             DELIMITER_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +118,7 @@ class IngestionDataSourceSettings(_message.Message):
             EVENT_HUB_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AzureEventHubs.State]
             SUBSCRIPTION_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AzureEventHubs.State]
             RESOURCE_GROUP_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AzureEventHubs.State]
+            CONFLICTING_REGION_CONSTRAINTS: _ClassVar[IngestionDataSourceSettings.AzureEventHubs.State]
         STATE_UNSPECIFIED: IngestionDataSourceSettings.AzureEventHubs.State
         ACTIVE: IngestionDataSourceSettings.AzureEventHubs.State
         EVENT_HUBS_PERMISSION_DENIED: IngestionDataSourceSettings.AzureEventHubs.State
@@ -122,6 +127,7 @@ class IngestionDataSourceSettings(_message.Message):
         EVENT_HUB_NOT_FOUND: IngestionDataSourceSettings.AzureEventHubs.State
         SUBSCRIPTION_NOT_FOUND: IngestionDataSourceSettings.AzureEventHubs.State
         RESOURCE_GROUP_NOT_FOUND: IngestionDataSourceSettings.AzureEventHubs.State
+        CONFLICTING_REGION_CONSTRAINTS: IngestionDataSourceSettings.AzureEventHubs.State
         STATE_FIELD_NUMBER: _ClassVar[int]
         RESOURCE_GROUP_FIELD_NUMBER: _ClassVar[int]
         NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -149,12 +155,14 @@ class IngestionDataSourceSettings(_message.Message):
             PUBLISH_PERMISSION_DENIED: _ClassVar[IngestionDataSourceSettings.AwsMsk.State]
             CLUSTER_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AwsMsk.State]
             TOPIC_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.AwsMsk.State]
+            CONFLICTING_REGION_CONSTRAINTS: _ClassVar[IngestionDataSourceSettings.AwsMsk.State]
         STATE_UNSPECIFIED: IngestionDataSourceSettings.AwsMsk.State
         ACTIVE: IngestionDataSourceSettings.AwsMsk.State
         MSK_PERMISSION_DENIED: IngestionDataSourceSettings.AwsMsk.State
         PUBLISH_PERMISSION_DENIED: IngestionDataSourceSettings.AwsMsk.State
         CLUSTER_NOT_FOUND: IngestionDataSourceSettings.AwsMsk.State
         TOPIC_NOT_FOUND: IngestionDataSourceSettings.AwsMsk.State
+        CONFLICTING_REGION_CONSTRAINTS: IngestionDataSourceSettings.AwsMsk.State
         STATE_FIELD_NUMBER: _ClassVar[int]
         CLUSTER_ARN_FIELD_NUMBER: _ClassVar[int]
         TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -177,6 +185,7 @@ class IngestionDataSourceSettings(_message.Message):
             UNREACHABLE_BOOTSTRAP_SERVER: _ClassVar[IngestionDataSourceSettings.ConfluentCloud.State]
             CLUSTER_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.ConfluentCloud.State]
             TOPIC_NOT_FOUND: _ClassVar[IngestionDataSourceSettings.ConfluentCloud.State]
+            CONFLICTING_REGION_CONSTRAINTS: _ClassVar[IngestionDataSourceSettings.ConfluentCloud.State]
         STATE_UNSPECIFIED: IngestionDataSourceSettings.ConfluentCloud.State
         ACTIVE: IngestionDataSourceSettings.ConfluentCloud.State
         CONFLUENT_CLOUD_PERMISSION_DENIED: IngestionDataSourceSettings.ConfluentCloud.State
@@ -184,6 +193,7 @@ class IngestionDataSourceSettings(_message.Message):
         UNREACHABLE_BOOTSTRAP_SERVER: IngestionDataSourceSettings.ConfluentCloud.State
         CLUSTER_NOT_FOUND: IngestionDataSourceSettings.ConfluentCloud.State
         TOPIC_NOT_FOUND: IngestionDataSourceSettings.ConfluentCloud.State
+        CONFLICTING_REGION_CONSTRAINTS: IngestionDataSourceSettings.ConfluentCloud.State
         STATE_FIELD_NUMBER: _ClassVar[int]
         BOOTSTRAP_SERVER_FIELD_NUMBER: _ClassVar[int]
         CLUSTER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -352,6 +362,28 @@ class JavaScriptUDF(_message.Message):
     code: str
     def __init__(self, function_name: _Optional[str] = ..., code: _Optional[str] = ...) -> None: ...
 
+class Compression(_message.Message):
+    __slots__ = ("compression_algorithm", "compression_mode")
+    class CompressionAlgorithm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        COMPRESSION_ALGORITHM_UNSPECIFIED: _ClassVar[Compression.CompressionAlgorithm]
+        ZLIB: _ClassVar[Compression.CompressionAlgorithm]
+    COMPRESSION_ALGORITHM_UNSPECIFIED: Compression.CompressionAlgorithm
+    ZLIB: Compression.CompressionAlgorithm
+    class CompressionMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        COMPRESSION_MODE_UNSPECIFIED: _ClassVar[Compression.CompressionMode]
+        COMPRESS: _ClassVar[Compression.CompressionMode]
+        DECOMPRESS: _ClassVar[Compression.CompressionMode]
+    COMPRESSION_MODE_UNSPECIFIED: Compression.CompressionMode
+    COMPRESS: Compression.CompressionMode
+    DECOMPRESS: Compression.CompressionMode
+    COMPRESSION_ALGORITHM_FIELD_NUMBER: _ClassVar[int]
+    COMPRESSION_MODE_FIELD_NUMBER: _ClassVar[int]
+    compression_algorithm: Compression.CompressionAlgorithm
+    compression_mode: Compression.CompressionMode
+    def __init__(self, compression_algorithm: _Optional[_Union[Compression.CompressionAlgorithm, str]] = ..., compression_mode: _Optional[_Union[Compression.CompressionMode, str]] = ...) -> None: ...
+
 class AIInference(_message.Message):
     __slots__ = ("endpoint", "unstructured_inference", "service_account_email")
     class UnstructuredInference(_message.Message):
@@ -368,16 +400,18 @@ class AIInference(_message.Message):
     def __init__(self, endpoint: _Optional[str] = ..., unstructured_inference: _Optional[_Union[AIInference.UnstructuredInference, _Mapping[str, _Any]]] = ..., service_account_email: _Optional[str] = ...) -> None: ...
 
 class MessageTransform(_message.Message):
-    __slots__ = ("javascript_udf", "ai_inference", "enabled", "disabled")
+    __slots__ = ("javascript_udf", "compression", "ai_inference", "enabled", "disabled")
     JAVASCRIPT_UDF_FIELD_NUMBER: _ClassVar[int]
+    COMPRESSION_FIELD_NUMBER: _ClassVar[int]
     AI_INFERENCE_FIELD_NUMBER: _ClassVar[int]
     ENABLED_FIELD_NUMBER: _ClassVar[int]
     DISABLED_FIELD_NUMBER: _ClassVar[int]
     javascript_udf: JavaScriptUDF
+    compression: Compression
     ai_inference: AIInference
     enabled: bool
     disabled: bool
-    def __init__(self, javascript_udf: _Optional[_Union[JavaScriptUDF, _Mapping[str, _Any]]] = ..., ai_inference: _Optional[_Union[AIInference, _Mapping[str, _Any]]] = ..., enabled: _Optional[bool] = ..., disabled: _Optional[bool] = ...) -> None: ...
+    def __init__(self, javascript_udf: _Optional[_Union[JavaScriptUDF, _Mapping[str, _Any]]] = ..., compression: _Optional[_Union[Compression, _Mapping[str, _Any]]] = ..., ai_inference: _Optional[_Union[AIInference, _Mapping[str, _Any]]] = ..., enabled: _Optional[bool] = ..., disabled: _Optional[bool] = ...) -> None: ...
 
 class Topic(_message.Message):
     __slots__ = ("name", "labels", "message_storage_policy", "kms_key_name", "schema_settings", "satisfies_pzs", "message_retention_duration", "state", "ingestion_data_source_settings", "message_transforms", "tags")
@@ -716,7 +750,7 @@ class BigQueryConfig(_message.Message):
     def __init__(self, table: _Optional[str] = ..., use_topic_schema: _Optional[bool] = ..., write_metadata: _Optional[bool] = ..., drop_unknown_fields: _Optional[bool] = ..., state: _Optional[_Union[BigQueryConfig.State, str]] = ..., use_table_schema: _Optional[bool] = ..., service_account_email: _Optional[str] = ...) -> None: ...
 
 class BigtableConfig(_message.Message):
-    __slots__ = ("table", "app_profile_id", "service_account_email", "write_metadata", "state")
+    __slots__ = ("table", "app_profile_id", "service_account_email", "write_metadata", "column_family_mapping", "state")
     class State(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STATE_UNSPECIFIED: _ClassVar[BigtableConfig.State]
@@ -735,17 +769,36 @@ class BigtableConfig(_message.Message):
     SCHEMA_MISMATCH: BigtableConfig.State
     IN_TRANSIT_LOCATION_RESTRICTION: BigtableConfig.State
     VERTEX_AI_LOCATION_RESTRICTION: BigtableConfig.State
+    class ColumnFamilyMapping(_message.Message):
+        __slots__ = ("row_key_schema", "delimited_key")
+        class RowKeySchema(_message.Message):
+            __slots__ = ()
+            def __init__(self) -> None: ...
+        class DelimitedKey(_message.Message):
+            __slots__ = ("key_fields", "delimiter")
+            KEY_FIELDS_FIELD_NUMBER: _ClassVar[int]
+            DELIMITER_FIELD_NUMBER: _ClassVar[int]
+            key_fields: _containers.RepeatedScalarFieldContainer[str]
+            delimiter: bytes
+            def __init__(self, key_fields: _Optional[_Iterable[str]] = ..., delimiter: _Optional[bytes] = ...) -> None: ...
+        ROW_KEY_SCHEMA_FIELD_NUMBER: _ClassVar[int]
+        DELIMITED_KEY_FIELD_NUMBER: _ClassVar[int]
+        row_key_schema: BigtableConfig.ColumnFamilyMapping.RowKeySchema
+        delimited_key: BigtableConfig.ColumnFamilyMapping.DelimitedKey
+        def __init__(self, row_key_schema: _Optional[_Union[BigtableConfig.ColumnFamilyMapping.RowKeySchema, _Mapping[str, _Any]]] = ..., delimited_key: _Optional[_Union[BigtableConfig.ColumnFamilyMapping.DelimitedKey, _Mapping[str, _Any]]] = ...) -> None: ...
     TABLE_FIELD_NUMBER: _ClassVar[int]
     APP_PROFILE_ID_FIELD_NUMBER: _ClassVar[int]
     SERVICE_ACCOUNT_EMAIL_FIELD_NUMBER: _ClassVar[int]
     WRITE_METADATA_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FAMILY_MAPPING_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     table: str
     app_profile_id: str
     service_account_email: str
     write_metadata: bool
+    column_family_mapping: BigtableConfig.ColumnFamilyMapping
     state: BigtableConfig.State
-    def __init__(self, table: _Optional[str] = ..., app_profile_id: _Optional[str] = ..., service_account_email: _Optional[str] = ..., write_metadata: _Optional[bool] = ..., state: _Optional[_Union[BigtableConfig.State, str]] = ...) -> None: ...
+    def __init__(self, table: _Optional[str] = ..., app_profile_id: _Optional[str] = ..., service_account_email: _Optional[str] = ..., write_metadata: _Optional[bool] = ..., column_family_mapping: _Optional[_Union[BigtableConfig.ColumnFamilyMapping, _Mapping[str, _Any]]] = ..., state: _Optional[_Union[BigtableConfig.State, str]] = ...) -> None: ...
 
 class CloudStorageConfig(_message.Message):
     __slots__ = ("bucket", "filename_prefix", "filename_suffix", "filename_datetime_format", "text_config", "avro_config", "max_duration", "max_bytes", "max_messages", "state", "service_account_email")
@@ -1046,3 +1099,16 @@ class SeekRequest(_message.Message):
 class SeekResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class PubsubClientTelemetry(_message.Message):
+    __slots__ = ("publish_operation",)
+    class PublishOperation(_message.Message):
+        __slots__ = ("hedged_attempt_count", "publish_start_time")
+        HEDGED_ATTEMPT_COUNT_FIELD_NUMBER: _ClassVar[int]
+        PUBLISH_START_TIME_FIELD_NUMBER: _ClassVar[int]
+        hedged_attempt_count: int
+        publish_start_time: _wkt.Timestamp
+        def __init__(self, hedged_attempt_count: _Optional[int] = ..., publish_start_time: _Optional[_Union[_wkt.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
+    PUBLISH_OPERATION_FIELD_NUMBER: _ClassVar[int]
+    publish_operation: PubsubClientTelemetry.PublishOperation
+    def __init__(self, publish_operation: _Optional[_Union[PubsubClientTelemetry.PublishOperation, _Mapping[str, _Any]]] = ...) -> None: ...

@@ -29,7 +29,7 @@ JSON: Encoding
 BINARY: Encoding
 
 class Schema(_message.Message):
-    __slots__ = ("name", "type", "definition", "revision_id", "revision_create_time")
+    __slots__ = ("name", "type", "definition", "compiled_proto_schema", "revision_id", "revision_create_time")
     class Type(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         TYPE_UNSPECIFIED: _ClassVar[Schema.Type]
@@ -41,14 +41,16 @@ class Schema(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
     DEFINITION_FIELD_NUMBER: _ClassVar[int]
+    COMPILED_PROTO_SCHEMA_FIELD_NUMBER: _ClassVar[int]
     REVISION_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     name: str
     type: Schema.Type
     definition: str
+    compiled_proto_schema: CompiledProtoSchema
     revision_id: str
     revision_create_time: _wkt.Timestamp
-    def __init__(self, name: _Optional[str] = ..., type: _Optional[_Union[Schema.Type, str]] = ..., definition: _Optional[str] = ..., revision_id: _Optional[str] = ..., revision_create_time: _Optional[_Union[_wkt.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., type: _Optional[_Union[Schema.Type, str]] = ..., definition: _Optional[str] = ..., compiled_proto_schema: _Optional[_Union[CompiledProtoSchema, _Mapping[str, _Any]]] = ..., revision_id: _Optional[str] = ..., revision_create_time: _Optional[_Union[_wkt.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class CreateSchemaRequest(_message.Message):
     __slots__ = ("parent", "schema", "schema_id")
@@ -167,3 +169,11 @@ class ValidateMessageRequest(_message.Message):
 class ValidateMessageResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class CompiledProtoSchema(_message.Message):
+    __slots__ = ("root_message", "compiled_bytes")
+    ROOT_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    COMPILED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    root_message: str
+    compiled_bytes: bytes
+    def __init__(self, root_message: _Optional[str] = ..., compiled_bytes: _Optional[bytes] = ...) -> None: ...

@@ -28,24 +28,12 @@ class Feature(NamedTuple):
 
 
 _SUBSCRIBER = "google.pubsub.v1.Subscriber"
-_SCHEMAS = "google.pubsub.v1.SchemaService"
 _TOPIC = "google.pubsub.v1.Topic"
 _SUBSCRIPTION = "google.pubsub.v1.Subscription"
 
 #: Everything that is refused with UNIMPLEMENTED, when it is called or set.
 REFUSED = (
     Feature(_SUBSCRIBER, "ModifyPushConfig", "push delivery"),
-    Feature(_SCHEMAS, "CreateSchema", "schemas"),
-    Feature(_SCHEMAS, "GetSchema", "schemas"),
-    Feature(_SCHEMAS, "ListSchemas", "schemas"),
-    Feature(_SCHEMAS, "ListSchemaRevisions", "schemas"),
-    Feature(_SCHEMAS, "CommitSchema", "schemas"),
-    Feature(_SCHEMAS, "RollbackSchema", "schemas"),
-    Feature(_SCHEMAS, "DeleteSchemaRevision", "schemas"),
-    Feature(_SCHEMAS, "DeleteSchema", "schemas"),
-    Feature(_SCHEMAS, "ValidateSchema", "schemas"),
-    Feature(_SCHEMAS, "ValidateMessage", "schemas"),
-    Feature(_TOPIC, "schema_settings", "schemas on topics"),
     Feature(_SUBSCRIPTION, "push_config.push_endpoint", "push delivery"),
 )
 

@@ -16,6 +16,7 @@ from scripts.bench.rows import (
     publishing,
     pulling,
     rest,
+    schemas,
     starting,
     streaming,
 )
@@ -56,6 +57,7 @@ ROWS = (
     Row("exactly_once", properties.exactly_once),
     Row("rest_publish", rest.rest_publish),
     Row("rest_pull", rest.rest_pull),
+    Row("schema", schemas.schema),
     Row("delivery", latency.delivery),
     Row("delivery", latency.echo_delivery, kinds=_ECHO),
     Row("one_stream", streaming.one_stream),

@@ -54,6 +54,7 @@ class Client:
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
         self.create_topic = self._call("Publisher/CreateTopic")
         self.publish = self._call("Publisher/Publish")
+        self.create_schema = self._call("SchemaService/CreateSchema")
         self.create_subscription = self._call("Subscriber/CreateSubscription")
         self.pull = self._call("Subscriber/Pull")
         self.acknowledge = self._call("Subscriber/Acknowledge")

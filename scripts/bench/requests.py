@@ -7,6 +7,7 @@ from scripts.bench import wire
 
 PAYLOAD_BYTES = 100
 TOPIC = "projects/bench/topics/events"
+SCHEMA = "projects/bench/schemas/event"
 SUBSCRIPTION = "projects/bench/subscriptions/worker"
 
 
@@ -23,6 +24,9 @@ EXACTLY_ONCE = wire.number(16, 1)
 FILTERED = wire.text(12, 'attributes.kind = "event"')
 """What a subscription may have besides; the filter takes half of `publish_halves`."""
 
+_AVRO = 2
+_BINARY = 2
+
 STREAM_ACK_DEADLINE_S = 60
 _ACK_DEADLINE_S = 600
 """The longest: no lease may run out while a slow server is measured."""
@@ -31,6 +35,24 @@ _ACK_DEADLINE_S = 600
 def topic(name: str = TOPIC) -> bytes:
     """Build a Topic, which is what CreateTopic takes; GetTopic's request has the same bytes."""
     return wire.text(1, name)
+
+
+def create_schema(definition: str) -> bytes:
+    """Build the CreateSchemaRequest of an Avro schema."""
+    schema = wire.number(2, _AVRO) + wire.text(3, definition)
+    parts = wire.block(2, schema) + wire.text(3, SCHEMA.rpartition("/")[2])
+    return wire.text(1, "projects/bench") + parts
+
+
+def schema_topic(name: str) -> bytes:
+    """Build a Topic whose messages must fit the schema, in binary."""
+    settings = wire.text(1, SCHEMA) + wire.number(2, _BINARY)
+    return wire.text(1, name) + wire.block(6, settings)
+
+
+def publish_to(topic_name: str, payload: bytes, count: int) -> bytes:
+    """Build a PublishRequest of `count` messages with nothing but a payload."""
+    return wire.text(1, topic_name) + wire.block(2, wire.block(1, payload)) * count
 
 
 def subscription(

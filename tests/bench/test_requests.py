@@ -1,6 +1,6 @@
 """The benchmark writes and reads bytes by hand: they must be what the real messages are."""
 
-from emulator.api import pubsub
+from emulator.api import pubsub, schema
 from scripts.bench import requests, wire
 
 ACK_IDS = ["projects/bench/subscriptions/worker:1", "x" * 300]
@@ -30,6 +30,22 @@ def test_a_subscription_may_have_a_property() -> None:
     assert made(requests.ORDERED).enable_message_ordering
     assert made(requests.EXACTLY_ONCE).enable_exactly_once_delivery
     assert made(requests.FILTERED).filter == 'attributes.kind = "event"'
+
+
+def test_a_topic_may_have_a_schema() -> None:
+    made = schema.CreateSchemaRequest.FromString(requests.create_schema('"string"'))
+    assert made == schema.CreateSchemaRequest(
+        parent="projects/bench",
+        schema_id="event",
+        schema=schema.Schema(type="AVRO", definition='"string"'),
+    )
+    topic = pubsub.Topic.FromString(requests.schema_topic("name"))
+    settings = pubsub.SchemaSettings(schema=requests.SCHEMA, encoding="BINARY")
+    assert topic == pubsub.Topic(name="name", schema_settings=settings)
+    published = pubsub.PublishRequest.FromString(requests.publish_to("name", b"a", 2))
+    assert published == pubsub.PublishRequest(
+        topic="name", messages=[pubsub.PubsubMessage(data=b"a")] * 2
+    )
 
 
 def test_messages_have_the_key_and_half_of_them_pass_the_filter() -> None:

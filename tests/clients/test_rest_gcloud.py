@@ -245,15 +245,65 @@ def test_snapshots_and_seek(gcloud: Gcloud, names: Names) -> None:
     gcloud("snapshots", "delete", "snapshot")
 
 
-@needs("CreateSchema")
-@spec("RST-63")
-def test_schemas(gcloud: Gcloud, names: Names) -> None:
-    definition = '--definition={"type": "string"}'
-    gcloud("schemas", "create", "schema", "--type=avro", definition)
+_AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "string"}%s]}'
+_AVRO_MORE = ', {"name": "b", "type": "string", "default": ""}'
+_PROTO = 'syntax = "proto3"; message R { string a = 1;%s }'
+
+
+@spec("RST-63", "SCH-02", "SCH-05", "SCH-06", "SCH-07", "SCH-08", "SCH-09", "SCH-10", "SCH-11")
+@pytest.mark.parametrize(
+    ("kind", "first", "second", "good", "bad"),
+    [
+        ("avro", _AVRO % "", _AVRO % _AVRO_MORE, '{"a": "x"}', '{"b": "x"}'),
+        ("protocol-buffer", _PROTO % "", _PROTO % " string b = 2;", '{"a": "x"}', '{"c": "x"}'),
+    ],
+    ids=["avro", "protobuf"],
+)
+def test_schemas(
+    run: Callable[..., subprocess.CompletedProcess[str]], gcloud: Gcloud, names: Names,
+    tmp_path: Path, kind: str, first: str, second: str, good: str, bad: str,
+) -> None:  # fmt: skip
+    of_kind = f"--type={kind}"
+    name = f"projects/{names.project}/schemas/schema"
+    gcloud("schemas", "validate-schema", of_kind, f"--definition={first}")
+    gcloud("schemas", "create", "schema", of_kind, f"--definition={first}")
     described = gcloud("schemas", "describe", "schema")
-    assert described["name"] == f"projects/{names.project}/schemas/schema"
-    gcloud("schemas", "validate-schema", "--type=avro", definition)
+    assert (described["name"], described["definition"]) == (name, first)
+    assert [each["name"] for each in gcloud("schemas", "list")] == [name]
+    file = tmp_path / "definition"
+    file.write_text(second)
+    newer = gcloud("schemas", "commit", "schema", of_kind, f"--definition-file={file}")
+    assert newer["definition"] == second
+    revisions = gcloud("schemas", "list-revisions", "schema")
+    assert {each["revisionId"] for each in revisions} == {
+        described["revisionId"],
+        newer["revisionId"],
+    }
+    old = f"schema@{described['revisionId']}"
+    assert gcloud("schemas", "describe", old)["definition"] == first
+    back = gcloud("schemas", "rollback", "schema", f"--revision-id={described['revisionId']}")
+    assert back["definition"] == first
+    gcloud("schemas", "delete-revision", f"schema@{back['revisionId']}")
+
+    as_json = "--message-encoding=json"
+    for source in (["--schema-name=schema"], [of_kind, f"--definition={second}"]):
+        message = good if kind == "protocol-buffer" else '{"a": "x", "b": "y"}'
+        gcloud("schemas", "validate-message", as_json, f"--message={message}", *source)
+        done = run("schemas", "validate-message", as_json, f"--message={bad}", *source)
+        assert done.returncode != 0
+        assert "Message failed schema validation" in done.stderr
+
+    gcloud(
+        "topics", "create", "topic", "--schema=schema", as_json, f"--first-revision-id={old[7:]}"
+    )
+    gcloud("topics", "publish", "topic", f"--message={good}")
+    assert run("topics", "publish", "topic", f"--message={bad}").returncode != 0
+    gcloud("topics", "update", "topic", "--clear-schema-settings")
+    gcloud("topics", "publish", "topic", f"--message={bad}")
+    gcloud("topics", "update", "topic", "--schema=schema", as_json)
+    assert gcloud("topics", "describe", "topic")["schemaSettings"]["schema"] == name
     gcloud("schemas", "delete", "schema")
+    assert gcloud("topics", "describe", "topic")["schemaSettings"]["schema"] == "_deleted-schema_"
 
 
 @spec("ERR-01", "ERR-02", "ERR-03", "RST-50")

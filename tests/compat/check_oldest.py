@@ -8,7 +8,15 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-PACKAGES = ("protobuf", "grpcio", "grpcio-reflection", "aiohttp", "uvloop", "google-cloud-pubsub")
+PACKAGES = (
+    "protobuf",
+    "grpcio",
+    "grpcio-reflection",
+    "grpcio-tools",
+    "aiohttp",
+    "uvloop",
+    "google-cloud-pubsub",
+)
 
 IMPORTS = ("import emulator.api.pubsub", "from google.cloud import pubsub_v1")
 
@@ -31,6 +39,15 @@ with emulator.Emulator() as running:
         assert message.message_id == message_id, (message.message_id, message_id)
         assert (message.data, dict(message.attributes)) == (b"hello", {"colour": "blue"})
         subscriber.acknowledge(subscription=subscription, ack_ids=[received.ack_id], timeout=30)
+    with pubsub_v1.SchemaServiceClient() as schemas:
+        definition = 'edition = "2023"; message Event { map<string, int64> counts = 1; }'
+        schema = {"type_": "PROTOCOL_BUFFER", "definition": definition}
+        parent = "projects/oldest"
+        request = {"parent": parent, "schema": schema, "schema_id": "event"}
+        name = schemas.create_schema(request=request, timeout=30).name
+        for encoding, message in (("JSON", b'{"counts": {"a": "1"}}'), ("BINARY", b"\\x0a\\x00")):
+            request = {"parent": parent, "name": name, "message": message, "encoding": encoding}
+            schemas.validate_message(request=request, timeout=30)
 """
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from emulator.api import pubsub
+from emulator.api import pubsub, schema
 from emulator.engine.delivery.outcome import Ended
 from emulator.engine.engine import Engine
+from emulator.schemas.avro.schema import AvroSchema
 from tests.engine.story import (
     SUBSCRIPTION,
     TOPIC,
@@ -124,7 +125,7 @@ TOPIC_VALUES: dict[str, Any] = {
     "labels": {"a": "b"},
     "message_storage_policy": {"allowed_persistence_regions": ["europe-west1"]},
     "kms_key_name": KMS_KEY,
-    "schema_settings": {"schema": "projects/p/schemas/s"},
+    "schema_settings": {"schema": "projects/p/schemas/schema"},
     "message_retention_duration": {"seconds": 3_600},
     "ingestion_data_source_settings": {"aws_kinesis": {"stream_arn": "arn", "state": "ACTIVE"}},
     "message_transforms": [{"javascript_udf": _UDF}],
@@ -161,6 +162,8 @@ MESSAGES = {"Topic": Topic, "Subscription": Subscription}
 @pytest.mark.parametrize(("kind", "field"), FIELDS)
 def test_a_field_is_set_alone_and_reset_alone(kind: str, field: str) -> None:
     engine = Story(expiration_policy=None).engine
+    text = schema.Schema(type="AVRO", definition='"string"')
+    engine.schemas.create("projects/p", "schema", text, AvroSchema(text.definition), now=0)
     plain = current(engine, kind)
     value = getattr(MESSAGES[kind](**{field: VALUES[kind][field]}), field)
     # Whatever else is given does not count: only the mask does.

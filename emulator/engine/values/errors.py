@@ -86,12 +86,12 @@ class Unavailable(PubsubError):
     code = Code.UNAVAILABLE
 
 
-def _info(reason: str, metadata: Mapping[str, str]) -> Any:
+def info(reason: str, metadata: Mapping[str, str]) -> Any:
     """The detail that tells programs what is wrong."""
     detail = Any()
-    info = ErrorInfo(reason=reason, domain="pubsub.googleapis.com", metadata=metadata)
+    content = ErrorInfo(reason=reason, domain="pubsub.googleapis.com", metadata=metadata)
     # In one order: the same call has the same outcome, byte for byte.
-    detail.Pack(info, deterministic=True)
+    detail.Pack(content, deterministic=True)
     return detail
 
 
@@ -107,13 +107,13 @@ def bad_name(name: str) -> InvalidArgument:
 
 
 def not_found(name: str) -> NotFound:
-    """ERR-02: the text carries the leaf id only (LST-01)."""
-    return NotFound(f"Resource not found (resource={_leaf(name)}).")
+    """ERR-02, ERR-04: the text carries the leaf id only, but a schema's full name (LST-01)."""
+    return NotFound(f"Resource not found (resource={_shown(name)}).")
 
 
 def already_exists(name: str) -> AlreadyExists:
     """ERR-03."""
-    return AlreadyExists(f"Resource already exists in the project (resource={_leaf(name)}).")
+    return AlreadyExists(f"Resource already exists in the project (resource={_shown(name)}).")
 
 
 def unknown_project(project: str) -> NotFound:
@@ -125,8 +125,9 @@ def unknown_project(project: str) -> NotFound:
     )
 
 
-def _leaf(name: str) -> str:
-    return name.rpartition("/")[2]
+def _shown(name: str) -> str:
+    *_, collection, leaf = ("", *name.split("/"))
+    return name if collection == "schemas" else leaf
 
 
 # --- values of resources -------------------------------------------------------------------------
@@ -215,7 +216,7 @@ def bad_filter(line: int, column: int, token: str) -> InvalidArgument:
     return InvalidArgument(
         f"Invalid filter expression: failed to parse (syntax error at line {line}, column "
         f"{column}, token '{token}').",
-        [_info("FILTER_EXPRESSION_FAILED_TO_PARSE", where | {"message": "syntax error"})],
+        [info("FILTER_EXPRESSION_FAILED_TO_PARSE", where | {"message": "syntax error"})],
     )
 
 
@@ -380,7 +381,7 @@ def exactly_once_failure(codes: Mapping[str, str]) -> InvalidArgument:
     return InvalidArgument(
         "Some acknowledgement ids in the request were invalid. This could be because the "
         "acknowledgement ids have expired or the acknowledgement ids were malformed.",
-        [_info("EXACTLY_ONCE_ACKID_FAILURE", codes)],
+        [info("EXACTLY_ONCE_ACKID_FAILURE", codes)],
     )
 
 

@@ -1,0 +1,1 @@
+"""Avro schemas (AVR-*, SCH-32)."""

@@ -1,0 +1,1 @@
+"""Protocol buffer schemas (PRO-*, SCH-17, SCH-30)."""
