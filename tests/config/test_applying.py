@@ -212,6 +212,52 @@ def test_what_cannot_be_changed_is_named_and_nothing_is_changed(
     run(story)
 
 
+SCHEMAS = """
+projects:
+  demo:
+    topics: [{name: events, schemaSettings: {schema: event, encoding: JSON}}]
+    subscriptions: [{name: events-sub, topic: events}]
+    messages: [{topic: events, json: {a: b}}]
+    schemas:
+      - name: event
+        type: AVRO
+        definition: '{"type": "record", "name": "E", "fields": [{"name": "a", "type": "string"}]}'
+"""
+
+
+def test_schemas_come_before_their_topics() -> None:
+    async def story(world: World) -> None:
+        plan = await world.apply(SCHEMAS)
+        assert plan.summary() == ("created 1 schema, 1 topic, 1 subscription; published 1 message")
+        assert await world.pulled() == [b'{"a": "b"}']
+        assert (await world.apply(SCHEMAS)).summary() == ""
+        more = SCHEMAS.replace("{a: b}", "{a: b, c: 1}").replace(
+            '"string"}]', '"string"}, {"name": "c", "type": "int", "default": 0}]'
+        )
+        assert (await world.apply(more)).summary() == "updated event"
+        assert (await world.apply(more)).summary() == ""
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('"string"}]', '"nope"}]', ":10: projects.demo.schemas[0].definition: "),
+        ("{a: b}", "{a: 1}", ":6: projects.demo.messages[0]: "),
+        ("schema: event", "schema: gone", ":4: projects.demo.topics[0].schemaSettings: "),
+    ],
+)
+def test_what_schemas_refuse_is_named(old: str, new: str, expected: str) -> None:
+    async def story(world: World) -> None:
+        with pytest.raises(ConfigError) as caught:
+            await world.apply(SCHEMAS.replace(old, new))
+        assert any(f"f.yaml{expected}" in line for line in str(caught.value).splitlines())
+        assert await world.topics() == []
+
+    run(story)
+
+
 def test_resources_may_refer_to_what_exists_already() -> None:
     async def story(world: World) -> None:
         await world.apply("projects: {other: {topics: [there]}}")

@@ -28,8 +28,18 @@ from tests.wire import Wire
 FILE = """
 projects:
   demo:
+    schemas:
+      - name: event
+        type: AVRO
+        definition: '{"type": "record", "name": "E", "fields": [{"name": "a", "type": "string"}]}'
+      - name: proto
+        type: PROTOCOL_BUFFER
+        definition: |
+          syntax = "proto3";
+          message M { string a = 1; }
     topics:
       - plain
+      - {name: typed, schemaSettings: {schema: event, encoding: JSON}}
       - name: dead
       - name: events%41
         labels: {env: test, team: a-b}
@@ -64,6 +74,11 @@ projects:
   other:
     topics: [there]
 """
+KINDS = {
+    "schemas": schema.Schema,
+    "topics": pubsub.Topic,
+    "subscriptions": pubsub.Subscription,
+}
 PROJECTS = ["--projects", "demo,other"]
 
 
@@ -119,7 +134,9 @@ def test_an_export_applied_to_a_fresh_one_exports_the_same(
 ) -> None:
     text = exported.export()
     fresh = stage()
-    assert fresh.apply(text, tmp_path / "second.yaml") == ["created 4 topics, 5 subscriptions"]
+    assert fresh.apply(text, tmp_path / "second.yaml") == [
+        "created 2 schemas, 5 topics, 5 subscriptions"
+    ]
     assert fresh.export() == text
     assert fresh.apply(text, tmp_path / "second.yaml") == ["no change"]
     for name in ("full", "files", "short-lived"):
@@ -214,7 +231,9 @@ def _value(value: Any, names: dict[str, str]) -> Any:
 
 def shown(wire: Wire, name: str) -> Any:
     """A resource's fields by their proto names."""
-    if "/topics/" in name:
+    if "/schemas/" in name:
+        message = wire("GetSchema", schema.GetSchemaRequest(name=name))
+    elif "/topics/" in name:
         message = wire("GetTopic", pubsub.GetTopicRequest(topic=name))
     else:
         message = wire("GetSubscription", pubsub.GetSubscriptionRequest(subscription=name))
@@ -226,13 +245,13 @@ def shown(wire: Wire, name: str) -> Any:
 def test_terraform_reads_back_what_the_server_has(exported: Stage) -> None:
     text = exported.export("--format", "terraform")
     resources = resources_of(text)
-    assert len(resources) == 9
+    assert len(resources) == 12
     for name, fields in resources.items():
         # Text to resource and back, as the provider would ask for it.
         if fields.get("expiration_policy") == {"ttl": ""}:
             fields["expiration_policy"] = {}
         current = shown(exported.wire, name)
-        kind = pubsub.Topic if "/topics/" in name else pubsub.Subscription
+        kind = KINDS[name.split("/")[2]]
         asked = json_format.ParseDict(fields, kind(), descriptor_pool=POOL)
         as_dict = json_format.MessageToDict(
             asked, preserving_proto_field_name=True, descriptor_pool=POOL
@@ -245,6 +264,7 @@ def test_terraform_reads_back_what_the_server_has(exported: Stage) -> None:
         assert left_out <= {
             "state", "push_config", "ack_deadline_seconds", "message_retention_duration",
             "expiration_policy", "topic_message_retention_duration",
+            "revision_id", "revision_create_time",
         }  # fmt: skip
 
 
@@ -333,7 +353,7 @@ def test_apply_tells_what_is_wrong_and_changes_nothing(
     fresh = stage()
     wrong = FILE.replace("maxDeliveryAttempts: 7", "maxDeliveryAttempts: 2")
     [line] = fresh.apply(wrong, tmp_path / "wrong.yaml", status=1)
-    assert line.startswith(f"{tmp_path / 'wrong.yaml'}:24: projects.demo.subscriptions[1].deadLett")
+    assert line.startswith(f"{tmp_path / 'wrong.yaml'}:34: projects.demo.subscriptions[1].deadLett")
     assert fresh.export() == "projects: {}\n"
 
 
