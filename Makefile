@@ -15,7 +15,7 @@ OLDEST_BIN := .venv-oldest/bin
 PIP := -m pip --disable-pip-version-check --quiet
 
 .PHONY: run test clients clients-python clients-go clients-java clients-node clients-more clients-table \
-	check bench soak protos clean
+	check bench soak protos dist image clean
 
 run: .venv/.installed
 	@exec $(BIN)/pubsub-emulator start $(ARGS)
@@ -28,6 +28,7 @@ test: .venv/.installed-dev .venv-oldest/.installed
 # `make clients ENDPOINT=localhost:8085` runs them against a server that is there already.
 clients: .venv/.installed-dev
 	$(BIN)/python -m scripts.clients $(ARGS)
+	$(BIN)/python -m pytest -m maven -rs tests/cli
 
 clients-python clients-go clients-java clients-node: clients-%: .venv/.installed-dev
 	$(BIN)/python -m scripts.clients $* $(ARGS)
@@ -45,6 +46,7 @@ check: .venv/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m scripts.generate_api --check
+	$(BIN)/python -m scripts.generate_config_schema --check
 	$(BIN)/python -m scripts.spec_coverage
 
 bench: .venv/.installed-dev
@@ -57,6 +59,16 @@ soak: .venv/.installed-dev
 protos: .venv/.installed-dev
 	$(BIN)/python -m scripts.vendor_protos
 	$(BIN)/python -m scripts.generate_api
+
+# Wheel and sdist in dist/, each tried in an environment of its own.
+dist: .venv/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m scripts.smoke_dist dist/*.whl dist/*.tar.gz
+
+# The image in build/image/, run without an engine; skipped where mmdebstrap or buildah are missing.
+image: .venv/.installed-dev
+	$(BIN)/python -m pytest -m image -rsP tests/image $(ARGS)
 
 clean:
 	rm -rf .venv .venv-oldest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from emulator.config.defaults import DEFAULT_PORT
+from emulator.config.sources import NO_SOURCES, Sources
 from emulator.service.core import Core
 from emulator.service.memory import tune_garbage_collector
 from emulator.service.service import Service
@@ -27,10 +28,16 @@ from emulator.transport.listeners import (
 )
 from emulator.transport.peers import Peers
 from emulator.transport.private_folder import PrivateFolder
+from emulator.transport.tls_error import TlsError
 from emulator.transport.web_guard import WebGuard
 
 if TYPE_CHECKING:
     import grpc.aio
+
+    from emulator.config.applying import Plan
+    from emulator.config.resources import Resources
+    from emulator.transport.ready_port import ReadyPort
+    from emulator.transport.tls import Tls
 
 __all__ = [
     "DEFAULT_HOSTS",
@@ -39,6 +46,7 @@ __all__ = [
     "PortInUse",
     "Server",
     "TimeControl",
+    "TlsError",
     "loop_factory",
 ]
 
@@ -61,6 +69,8 @@ class Options:
     "strict" (GEN-02). `allow_origins` are the web pages that may use it besides the machine's own,
     `allow_hosts` names by which HTTP clients reach it (`WebGuard`). `owns_process`: nothing but the
     server lives in the process, whose limits and garbage collector it may set to its own needs.
+    `sources` have the resources that exist from the start. With `auto_create` topics are made when
+    they are first used. `tls` are the files of a certificate and its key, to speak TLS as well.
     """
 
     hosts: tuple[str, ...] = DEFAULT_HOSTS
@@ -70,6 +80,9 @@ class Options:
     allow_origins: tuple[str, ...] = ()
     allow_hosts: tuple[str, ...] = ()
     owns_process: bool = False
+    sources: Sources = NO_SOURCES
+    auto_create: bool = False
+    tls: tuple[str, str] | None = None
 
 
 class Server:
@@ -78,8 +91,12 @@ class Server:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.stopping = asyncio.Event()
-        self._core = Core(options.projects, is_strict=options.profile == "strict")
+        self._core = self._new_core()
         self._service = Service(self._core)
+        if options.auto_create:
+            from emulator.service.auto_create import with_topics_made
+
+            self._service.handlers = with_topics_made(self._service.handlers)
         # The names that it was told to listen on are names of its own.
         guard = WebGuard(options.allow_origins, (*options.allow_hosts, *options.hosts))
         self._http = HttpFace(self, self._service.handlers, guard)
@@ -89,6 +106,9 @@ class Server:
         self._listeners: Listeners | None = None
         self._front: Front | None = None
         self._folder: PrivateFolder | None = None
+        self._ready_port: ReadyPort | None = None
+        #: What was done about the start-up resources, for those who tell of it.
+        self.start_up: Plan | None = None
 
     @property
     def port(self) -> int:
@@ -102,13 +122,21 @@ class Server:
         return self._listeners.addresses
 
     async def start(self) -> None:
-        """Serve; raises ListenError, of which PortInUse is one, if an address cannot be had."""
+        """Serve, with all that is to exist from the start.
+
+        Raises ListenError, of which PortInUse is one, if an address cannot be had, ConfigError for
+        start-up resources that cannot be made, and TlsError for files that are no certificate.
+        """
+        tls = self._tls()
         if self.options.owns_process:
             raise_descriptor_limit()
         self._listeners = open_listeners(self.options.hosts, self.options.port)
         try:
             upstream = await self._start_grpc()
-            self._front = Front(upstream, self._http.protocol, peers=self._peers)
+            # Before anybody is let in: no client ever sees a part of them.
+            if self.options.sources:
+                self.start_up = await self.apply(self.options.sources.load())
+            self._front = Front(upstream, self._http.protocol, peers=self._peers, tls=tls)
         except BaseException:
             self._listeners.close()
             await self.stop()
@@ -116,6 +144,30 @@ class Server:
         self._front.start(self._listeners.sockets)
         if self.options.owns_process:
             tune_garbage_collector()
+
+    def _tls(self) -> Tls | None:
+        if self.options.tls is None:
+            return None
+        from emulator.transport.tls import Tls
+
+        return Tls(*self.options.tls)
+
+    async def apply(self, resources: Resources) -> Plan:
+        """Make what is wanted and missing, update what differs; raises ConfigError."""
+        from emulator.config.applying import apply
+        from emulator.config.target import InProcess
+
+        return await apply(resources, InProcess(self._service.handlers), self._new_core)
+
+    def _new_core(self) -> Core:
+        """The core, or another one under the same rules, to try something out."""
+        return Core(self.options.projects, is_strict=self.options.profile == "strict")
+
+    async def open_ready_port(self, port: int) -> None:
+        """Open a second port, which says that all is ready; raises ListenError."""
+        from emulator.transport.ready_port import ReadyPort
+
+        self._ready_port = await ReadyPort.open(self.options.hosts, port)
 
     async def _start_grpc(self) -> str | tuple[str, int]:
         """Serve gRPC at an address that only this user can reach; return it."""
@@ -132,6 +184,8 @@ class Server:
 
     async def stop(self) -> None:
         """Answer whoever waits, free the port and close every connection."""
+        if self._ready_port is not None:
+            self._ready_port.close()
         try:
             if self._front is not None:
                 await self._front.stop_accepting()

@@ -12,10 +12,19 @@ if TYPE_CHECKING:
 
 
 class TextFormatter(logging.Formatter):
-    """Remarks as they are; whatever is more or less than a remark with its time and level."""
+    """Remarks as they are; whatever is more or less than a remark with its time and level.
 
-    def __init__(self) -> None:
+    Every line begins with `prefix`.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
+        self._prefix = prefix
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, or lines if there is a traceback."""
+        text = super().format(record)
+        return self._prefix + text.replace("\n", f"\n{self._prefix}") if self._prefix else text
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Return the line without a traceback."""
@@ -43,19 +52,19 @@ class JsonFormatter(logging.Formatter):
         return self._dumps(line)
 
 
-def set_up(level: str, line_format: str) -> None:
+def set_up(level: str, line_format: str, prefix: str = "") -> None:
     """Send every logger's lines of `level` and above to stderr, as "text" or "json"."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_formatter(line_format))
+    handler.setFormatter(_formatter(line_format, prefix))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.captureWarnings(True)
     # A reader of stderr that went away is no reason to complain, least of all to stderr.
     logging.raiseExceptions = False
 
 
-def _formatter(line_format: str) -> logging.Formatter:
+def _formatter(line_format: str, prefix: str) -> logging.Formatter:
     if line_format == "text":
-        return TextFormatter()
+        return TextFormatter(prefix)
     import json
 
     return JsonFormatter(json.dumps)

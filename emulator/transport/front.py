@@ -8,6 +8,7 @@ import errno
 import logging
 import socket
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from emulator.transport.admission import Admission
 from emulator.transport.connection import (
@@ -17,6 +18,9 @@ from emulator.transport.connection import (
 )
 from emulator.transport.descriptors import DescriptorBudget, SpareDescriptor
 from emulator.transport.peers import Peers, Upstream
+
+if TYPE_CHECKING:
+    from emulator.transport.tls import Tls
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +38,7 @@ class Front:
 
     `upstream` is where the gRPC server of this process listens; `http_protocol` is called for
     each HTTP/1 connection, and not before the first, so that it may import what it needs.
-    `peers` is told whose connection is whose.
+    `peers` is told whose connection is whose. With `tls` it is spoken to those who begin so.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class Front:
         peers: Peers | None = None,
         descriptors: DescriptorBudget | None = None,
         decide_s: float = DECIDE_S,
+        tls: Tls | None = None,
     ) -> None:
         peers = Peers() if peers is None else peers
         self._routes = Routes(upstream, http_protocol, decide_s, peers)
@@ -52,6 +57,8 @@ class Front:
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
         self._spare = SpareDescriptor()
+        self._tls = tls
+        self._greetings: set[asyncio.Task[None]] = set()
         self._state = "new"
 
     def __repr__(self) -> str:
@@ -99,6 +106,9 @@ class Front:
         for task in self._accepting:
             task.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)
+        for greeting in self._greetings:
+            greeting.cancel()
+        await asyncio.gather(*self._greetings, return_exceptions=True)
         for sock in self._sockets:
             sock.close()
         self._accepting, self._sockets = [], []
@@ -115,17 +125,34 @@ class Front:
             if self._admission.make_room(CONNECTION_DESCRIPTORS):
                 connection = Connection(self._routes, self._admission)
                 self._admission.enter(connection, CONNECTION_DESCRIPTORS)
-                # Shielded: a connection half adopted at the end would be forgotten open.
-                await asyncio.shield(self._adopt(sock, connection))
+                await self._greet(sock, connection)
             else:
                 sock.close()
                 await asyncio.sleep(0)  # a crowd at the door must not keep the loop from serving
 
+    async def _greet(self, sock: socket.socket, connection: Connection) -> None:
+        if self._tls is None:
+            # Shielded: a connection half adopted at the end would be forgotten open.
+            await asyncio.shield(self._adopt(sock, connection))
+        else:
+            # Others are accepted while this one says whether it wants TLS, and shakes hands.
+            task = asyncio.get_running_loop().create_task(self._adopt(sock, connection))
+            self._greetings.add(task)
+            task.add_done_callback(self._greetings.discard)
+
     async def _adopt(self, sock: socket.socket, connection: Connection) -> None:
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, sock)
+            if self._tls is None:
+                await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, sock)
+            else:
+                await self._tls.adopt(sock, lambda: connection)
+        except asyncio.CancelledError:
+            connection.abandon()
+            sock.close()
+            raise
         except Exception as error:  # whatever it is, the next connection must be accepted
-            logger.warning("A connection was lost as it was accepted: %r", error)
+            level = logging.WARNING if self._tls is None else logging.DEBUG
+            logger.log(level, "A connection was lost as it was accepted: %r", error)
             connection.abandon()
             sock.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -57,6 +58,14 @@ class Process:
             self.lines.append(line)
             if line.startswith(start):
                 return line
+
+    def take(self) -> list[str]:
+        """Return all lines that came so far, without waiting for more."""
+        with contextlib.suppress(queue.Empty):
+            while (line := self._unread.get_nowait()) is not None:
+                self.lines.append(line)
+            self._unread.put(None)
+        return self.lines
 
     def wait_port(self) -> int:
         """Return the port once all is served."""
