@@ -26,6 +26,9 @@ LOWER_ROOMS: dict[str, set[str]] = {
 }
 """Room -> the rooms it may import; every other import inside the package goes upward."""
 
+ENGINE_ROOMS = ["values", "filters", "log", "delivery", "resources", "operations"]
+"""The engine's rooms: each may know those before it, but filters and the log not each other."""
+
 ENGINE_FORBIDDEN = {
     "aiohttp", "asyncio", "concurrent", "grpc", "http", "logging", "multiprocessing", "os",
     "random", "secrets", "select", "signal", "socket", "ssl", "subprocess", "threading", "time",
@@ -34,6 +37,7 @@ ENGINE_FORBIDDEN = {
 CLOCK_CALLS = {"now", "utcnow", "today", "GetCurrentTime"}
 
 LONGEST_FUNCTION_LINES = 70
+LONGEST_MODULE_LINES = 400
 LONGEST_LINE_COLUMNS = 100
 REMINDERS = re.compile(r"\b(TO" r"DO|FIX" r"ME)\b")
 
@@ -166,6 +170,128 @@ def test_a_way_around_the_gate_is_found(source: str) -> None:
 def test_the_gate_is_allowed() -> None:
     source = "core.perform(name, core.engine.topics.create, given)\nself.engine_room = 1"
     assert ways_around_the_gate(source) == []
+
+
+def upward_in_the_engine(source: str, module: str) -> list[str]:
+    """Return the imports of an engine's module that its room may not make, types included."""
+    room = module.split(".")[2]
+    if room not in ENGINE_ROOMS:
+        return []  # the front door
+    above = ENGINE_ROOMS[ENGINE_ROOMS.index(room) + 1 :]
+    if room == "filters":
+        above = [*above, "log"]
+    if room == "log":
+        above = [*above, "filters"]
+    above += ["engine"]
+    targets = [(name, name.split(".")) for name in imported(ast.parse(source), "")]
+    return [
+        name
+        for name, parts in targets
+        if parts[:2] == ["emulator", "engine"] and len(parts) > 2 and parts[2] in above
+    ]
+
+
+def import_circles(modules: dict[str, str]) -> list[set[str]]:
+    """Return the groups of modules (name -> source) that know each other in a circle."""
+    known: dict[str, set[str]] = {}
+    for module, source in modules.items():
+        known[module] = set()
+        for name in imported(ast.parse(source), module.rpartition(".")[0]):
+            while name and name not in modules:
+                name = name.rpartition(".")[0]
+            if name and name not in (module, "emulator"):
+                known[module].add(name)
+    within = {module: reachable(known, module) for module in known}
+    circles = {
+        frozenset(other for other in within[module] if module in within[other])
+        for module in known
+        if module in within[module]
+    }
+    return sorted((set(circle) for circle in circles), key=sorted)
+
+
+def reachable(known: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    to_visit = list(known[start])
+    while to_visit:
+        module = to_visit.pop()
+        if module not in found:
+            found.add(module)
+            to_visit += known[module]
+    return found
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", python_files("emulator/engine"), ids=relative)
+def test_the_engine_s_rooms_know_those_below(path: Path) -> None:
+    if path.parent != ROOT / "emulator" / "engine":
+        assert upward_in_the_engine(path.read_text(), dotted(path)) == []
+
+
+def test_no_modules_know_each_other_in_a_circle() -> None:
+    modules = {dotted(path): path.read_text() for path in python_files("emulator/engine")}
+    assert import_circles(modules) == []
+
+
+def test_a_circle_is_found() -> None:
+    modules = {
+        "emulator.a": "if TYPE_CHECKING:\n    from emulator.b import B",
+        "emulator.b": "from emulator import c",
+        "emulator.c": "def f():\n    import emulator.a",
+        "emulator.d": "from emulator.a import A",
+    }
+    assert import_circles(modules) == [{"emulator.a", "emulator.b", "emulator.c"}]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("emulator.engine.log.message_log", "from emulator.engine.delivery import lanes"),
+        ("emulator.engine.delivery.lanes", "from emulator.engine.resources.world import World"),
+        ("emulator.engine.resources.topic", "from emulator.engine.engine import Engine"),
+        ("emulator.engine.filters.parser", "import emulator.engine.log"),
+    ],
+)
+def test_an_upward_import_in_the_engine_is_found(module: str, source: str) -> None:
+    assert len(upward_in_the_engine(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in python_files("emulator/engine") if p.name != "errors.py"], ids=relative
+)
+def test_no_module_is_long(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LONGEST_MODULE_LINES
+
+
+def test_a_delivery_changes_its_state_in_one_place() -> None:
+    """The table of moves is asked each time."""
+    writers = []
+    for path in python_files("emulator/engine/delivery"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                targets = [
+                    t for n in ast.walk(node) if isinstance(n, ast.Assign) for t in n.targets
+                ]
+                if any(isinstance(t, ast.Attribute) and t.attr == "state" for t in targets):
+                    writers.append((path.name, node.name))
+    assert sorted(writers) == [("delivery.py", "__init__"), ("delivery.py", "move")]
+
+
+def test_a_lease_ends_in_one_place() -> None:
+    enders = [
+        (path.name, node.name)
+        for path in python_files("emulator/engine/delivery")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) == "move"
+        and ast.unparse(call.args[1]) == "LEASED"
+    ]
+    assert enders == [("leases.py", "end")]
 
 
 @pytest.mark.parametrize("path", ROOMS, ids=relative)

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine.delivery.delivery import Delivery
-from emulator.engine.delivery.outcome import Effect, Ended, Fired, Forward, Outcome, once
+from emulator.engine.delivery.events import Appended, Forwarded, Recording
+from emulator.engine.delivery.leases import Lease
+from emulator.engine.delivery.outcome import Due, Effect, Ended, Fired, Forward, Outcome, once
 from emulator.engine.log import publishing
+from emulator.engine.log.message_log import Message
 from emulator.engine.operations.holders import Holders
 from emulator.engine.operations.iam_policies import Policies
 from emulator.engine.operations.schemas import Schemas
@@ -22,6 +24,7 @@ from emulator.engine.operations.snapshots import Snapshots
 from emulator.engine.operations.streaming import Streaming
 from emulator.engine.operations.subscriptions import Subscriptions
 from emulator.engine.operations.topics import Topics
+from emulator.engine.resources.events import Reset
 from emulator.engine.resources.topic import Topic
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits, names
@@ -42,7 +45,8 @@ class Engine:
         is_strict: bool = False,
     ) -> None:
         self._published = 0
-        self._enter(World(nonce, allowed_projects, is_strict))
+        self.recording = Recording()
+        self._enter(World(nonce, allowed_projects, is_strict, self.recording))
 
     def _enter(self, world: World) -> None:
         self._world = world
@@ -68,17 +72,23 @@ class Engine:
         topic = topic or self._world.topic(request.topic)
         encoded = publishing.encoded_messages(request, encoded_request)
         if topic.schema is not None:
-            is_indexed = bool(topic.told.indexed)
+            is_indexed = bool(topic.audience.indexed)
             topic.schema.stamp(request.messages, encoded, is_indexed=is_indexed)  # PUB-50, PUB-51
-        return Outcome(self._append(topic, encoded, request.messages, now), topic.told.wake)
+        ids = self._append(topic, encoded, request.messages, now)
+        return self._world.outcome(ids, topic.audience.wake)
 
     def forward(self, effect: Forward, *, now: int) -> Outcome[None]:
         """Publish a dead letter; `now` is the time of its topic's project (DLQ-05)."""
         topic = self._world.topics.get(effect.topic)
         if topic is None:
             return Outcome(None)
-        self._append(topic, [effect.content.SerializeToString()], [effect.content], now)
-        return Outcome(None, topic.told.wake)
+        content = effect.content
+        [new_id] = self._append(topic, [content.SerializeToString()], [content], now)
+        if self.recording.is_on:
+            self.recording.add(
+                Forwarded(effect.subscription, effect.message_id, topic.name, new_id)
+            )
+        return self._world.outcome(None, topic.audience.wake)
 
     def _append(
         self,
@@ -96,31 +106,45 @@ class Engine:
             time_us=time_us,
             ordering_key=contents[0].ordering_key,
         )
+        if self.recording.is_on:
+            self._record_append(topic, messages)
         self._published += len(messages)
         topic.last_publish_time_us = time_us
         topic.log.append(messages)
-        if topic.sleepers:
-            topic.wake_sleepers(time_us)
-        for backlog in topic.told.indexed:
+        if topic.asleep:
+            topic.set_alarms(time_us)
+        for backlog in topic.audience.indexed:
             backlog.index(messages, contents)
         return ids
 
-    def lease(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Delivery]]:
+    def _record_append(self, topic: Topic, messages: Sequence[Message]) -> None:
+        first = messages[0]
+        self.recording.add(
+            Appended(
+                topic.name,
+                topic.generation,
+                first.position,
+                self._published,
+                first.publish_time_us,
+                first.ordering_key,
+                tuple([message.encoded for message in messages]),
+            )
+        )
+
+    def lease(self, subscription: str, max_messages: int, *, now: int) -> Outcome[list[Lease]]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20)."""
         outcome = self.holders.pull(subscription, max_messages, now=now)
-        return Outcome(outcome.value.leases, outcome.effects)
+        return Outcome(outcome.value.leases, outcome.effects, outcome.events)
 
     # --- leases ---
 
-    def release(
-        self, subscription: str, leases: Sequence[tuple[Delivery, str]], *, now: int
-    ) -> Outcome[None]:
+    def release(self, subscription: str, ack_ids: Sequence[str], *, now: int) -> Outcome[None]:
         """Take back leases that never reached their consumer (PUL-06)."""
         found = self._world.subscriptions.get(subscription)
         if found is None:
             return Outcome(None)
-        found.backlog.release(leases)
-        return Outcome(None, found.backlog.take_effects())
+        found.backlog.release(ack_ids)
+        return self._world.outcome(None, found.backlog.take_effects())
 
     def acknowledge(
         self, subscription: str, ack_ids: Sequence[str], *, now: int, size_bytes: int = 0
@@ -133,11 +157,12 @@ class Engine:
         """
         self._check_ack_request(subscription, ack_ids, size_bytes)
         found = self._world.subscription(subscription)
-        found.last_active_us = now
+        found.use(now)
         backlog = found.backlog
         backlog.check_ack_ids(ack_ids)
         report = backlog.acknowledge(ack_ids)
-        return Outcome(report.failure() if report is not None else None, backlog.take_effects())
+        failure = report.failure() if report is not None else None
+        return self._world.outcome(failure, backlog.take_effects())
 
     def modify_ack_deadline(
         self,
@@ -156,11 +181,12 @@ class Engine:
         found = self._world.subscription(subscription)
         if not 0 <= seconds <= limits.ACK_DEADLINE_MAX_S:
             raise errors.bad_ack_deadline(seconds, 0, limits.ACK_DEADLINE_MAX_S)
-        found.last_active_us = now
+        found.use(now)
         backlog = found.backlog
         backlog.check_ack_ids(ack_ids)
         report = backlog.set_deadline(ack_ids, seconds, now)
-        return Outcome(report.failure() if report is not None else None, backlog.take_effects())
+        failure = report.failure() if report is not None else None
+        return self._world.outcome(failure, backlog.take_effects())
 
     def _check_ack_request(
         self, subscription: str, ack_ids: Sequence[str], size_bytes: int
@@ -183,22 +209,22 @@ class Engine:
         ended, left = found.leases.expire(now, budget)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
-                backlog.fail(deliveries, now)
+                backlog.end_leases(deliveries, now)
                 effects += backlog.take_effects()
                 name = backlog.wake.subscription
-                effects.append(Fired(now, "ack deadline", name, len(deliveries)))
-        ended, left = found.delays.expire(now, left)
+                effects.append(Fired(now, Due.ACK_DEADLINE, name, len(deliveries)))
+        ended, left = found.backoffs.expire(now, left)
         for backlog, deliveries in ended:
             if not backlog.is_closed:
                 backlog.end_backoff(deliveries)
                 effects += backlog.take_effects()
-                effects.append(Fired(now, "backoff", backlog.wake.subscription, len(deliveries)))
+                effects.append(Fired(now, Due.BACKOFF, backlog.wake.subscription, len(deliveries)))
         rung, left = found.alarms.ring(now, left)
         effects += rung
         effects += found.do_chores(left)
         next_us = self.next_deadline(project)
         is_more_due = next_us is not None and next_us <= now
-        return Outcome(is_more_due, once(effects))
+        return self._world.outcome(is_more_due, once(effects))
 
     def next_deadline(self, project: str) -> int | None:
         """When `tick` has work for a project: 0 for at once, None for not before another call."""
@@ -209,7 +235,7 @@ class Engine:
             return 0
         deadlines = (
             found.leases.next_deadline(),
-            found.delays.next_deadline(),
+            found.backoffs.next_deadline(),
             found.alarms.next(),
         )
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
@@ -223,13 +249,13 @@ class Engine:
     def reset(self, *, nonce: bytes, now: int) -> Outcome[None]:
         """Forget every topic and subscription; ids from before are stale (design: `nonce`)."""
         old = self._world
-        self._enter(World(nonce, old.allowed_projects, old.is_strict))
+        self._enter(World(nonce, old.allowed_projects, old.is_strict, self.recording))
         ended = tuple(Ended(name, errors.not_found(name)) for name in old.subscriptions)
         for subscription in old.subscriptions.values():
             if not subscription.backlog.is_closed:
                 subscription.drop()
-        for snapshot in tuple(old.snapshots.values()):
-            snapshot.delete()
+        for name in tuple(old.snapshots):
+            old.delete_snapshot(name, now)
         for topic in old.topics.values():
             if topic.retention is not None:
                 topic.retention.close()
@@ -242,7 +268,10 @@ class Engine:
             project.chores.extend(log for log in logs if log.garbage)
             if project.chores:
                 self._world.project(project_id).chores = project.chores
-        return Outcome(None, ended)
+        if self.recording.is_on:
+            self.recording.take()  # all that came before is gone with the rest
+            self.recording.add(Reset(nonce))
+        return self._world.outcome(None, ended)
 
     def __repr__(self) -> str:
         return f"<Engine {self._world!r}>"

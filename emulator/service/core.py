@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.leases import Lease
 from emulator.engine.delivery.outcome import (
     Available,
     Effect,
@@ -110,9 +110,10 @@ class Core:
         """Do what is due in a project, a part of it if it is much."""
         self.perform(f"projects/{project}", self.engine.tick, project)
 
-    def release(self, subscription: str, leases: Sequence[tuple[Delivery, str]]) -> None:
+    def release(self, subscription: str, leases: Sequence[Lease]) -> None:
         """Take back leases that never reached their consumer (PUL-06)."""
-        self.perform(subscription, self.engine.release, subscription, leases)
+        ack_ids = [lease.ack_id for lease in leases]
+        self.perform(subscription, self.engine.release, subscription, ack_ids)
 
     def finish(self) -> None:
         """Act on whatever effects wait for a later turn of the loop."""

@@ -60,5 +60,4 @@ class WaitingPull(Consumer):
 
     def _give_back(self, taken: Leases | None) -> None:
         if taken is not None:
-            leases = [(delivery, delivery.ack_id) for delivery in taken.leases]
-            self._core.release(self.subscription, leases)
+            self._core.release(self.subscription, taken.leases)

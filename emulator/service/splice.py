@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from emulator.api import pubsub
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.leases import Lease
 from emulator.engine.operations.holders import Properties
 
 _RECEIVED_MESSAGES = b"\x0a"  # PullResponse.received_messages
@@ -48,39 +48,42 @@ _PROPERTIES = {
 
 
 def streaming_pull_response(
-    deliveries: Iterable[Delivery],
-    attempts: Sequence[int] | None,
+    leases: Iterable[Lease],
     properties: Properties,
+    *,
+    is_attempt_shown: bool = False,
 ) -> bytes:
     """The encoded `StreamingPullResponse`; its messages stand as those of a `PullResponse`."""
-    return pull_response(deliveries, attempts) + _PROPERTIES[properties]
+    return pull_response(leases, is_attempt_shown=is_attempt_shown) + _PROPERTIES[properties]
 
 
-def pull_response(deliveries: Iterable[Delivery], attempts: Sequence[int] | None) -> bytes:
-    """The encoded `PullResponse` that hands out `deliveries` (PUL-05).
+def pull_response(leases: Iterable[Lease], *, is_attempt_shown: bool) -> bytes:
+    """The encoded `PullResponse` that hands out `leases` (PUL-05).
 
-    `attempts` says which attempt each of them is, where that is counted (DLQ-01).
+    `is_attempt_shown`: it says which attempt each of them is (DLQ-01).
     """
-    if attempts is not None:
-        return _with_attempts(deliveries, attempts)
+    if is_attempt_shown:
+        return _with_attempts(leases)
     parts: list[bytes] = []
-    for delivery in deliveries:
-        head, message = _head(delivery), delivery.message.encoded
+    for ack_id, stored, _ in leases:
+        message = stored.encoded
+        head = _head(ack_id, len(message))
         parts += (_RECEIVED_MESSAGES, length(len(head) + len(message)), head, message)
     return b"".join(parts)
 
 
-def _with_attempts(deliveries: Iterable[Delivery], attempts: Sequence[int]) -> bytes:
+def _with_attempts(leases: Iterable[Lease]) -> bytes:
     parts: list[bytes] = []
-    for delivery, attempt in zip(deliveries, attempts, strict=True):
-        head, message = _head(delivery), delivery.message.encoded
+    for ack_id, stored, attempt in leases:
+        message = stored.encoded
+        head = _head(ack_id, len(message))
         tail = _DELIVERY_ATTEMPT + length(attempt)
         size = len(head) + len(message) + len(tail)
         parts += (_RECEIVED_MESSAGES, length(size), head, message, tail)
     return b"".join(parts)
 
 
-def _head(delivery: Delivery) -> bytes:
+def _head(ack_id: str, size_bytes: int) -> bytes:
     """What stands in a `ReceivedMessage` before its message's own bytes."""
-    ack_id, size = delivery.ack_id.encode(), len(delivery.message.encoded)
-    return b"%b%b%b%b%b" % (_ACK_ID, length(len(ack_id)), ack_id, _MESSAGE, length(size))
+    encoded = ack_id.encode()
+    return b"%b%b%b%b%b" % (_ACK_ID, length(len(encoded)), encoded, _MESSAGE, length(size_bytes))

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from emulator.api import pubsub
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.leases import Lease
 from emulator.engine.operations.holders import Leases
 from emulator.engine.values import errors
 from emulator.engine.values.errors import PubsubError
@@ -33,7 +33,7 @@ class Stream(Consumer):
         self._holder = core.perform(name, core.engine.streaming.open, first)
         self._answers_pings = first.protocol_version >= 1
         self._unsaid: deque[bytes] = deque()
-        self._unsent: Sequence[Delivery] = ()
+        self._unsent: Sequence[Lease] = ()
         self._is_blocked = False
         self._is_taking = True
         self._is_finishing = False
@@ -66,7 +66,7 @@ class Stream(Consumer):
             )
             self._say(receipt.confirmation.SerializeToString())
         elif self._answers_pings and _is_ping(request):
-            self._say(streaming_pull_response((), None, receipt.properties))
+            self._say(streaming_pull_response((), receipt.properties))
 
     def _say(self, response: bytes) -> None:
         self._unsaid.append(response)
@@ -90,7 +90,9 @@ class Stream(Consumer):
             if taken is None or not taken.leases:
                 taken = await self._wait()
         self._unsent = taken.leases
-        return streaming_pull_response(taken.leases, taken.attempts, taken.properties)
+        return streaming_pull_response(
+            taken.leases, taken.properties, is_attempt_shown=taken.is_attempt_shown
+        )
 
     def sent(self) -> None:
         """The last response is on its way."""
@@ -100,7 +102,7 @@ class Stream(Consumer):
         """What makes the messages of the last response available again; None if it has none."""
         if not self._unsent:
             return None
-        leases = [(delivery, delivery.ack_id) for delivery in self._unsent]
+        leases = self._unsent
         return lambda: self._core.release(self.subscription, leases)
 
     def lease(self, limit: int, among: int) -> Leases | None:
@@ -159,10 +161,9 @@ class Stream(Consumer):
         """Take no more messages and give back what was not sent; the client has gone (STR-05)."""
         self._is_taking = False
         self._core.consumers.leave(self)
-        ours = [(d, d.ack_id) for d in self._unsent if d.holder and d.holder.id == self._holder]
-        self._unsent = ()
-        if ours:
-            self._core.release(self.subscription, ours)
+        unsent, self._unsent = self._unsent, ()
+        if unsent:
+            self._core.release(self.subscription, unsent)
 
     def close(self) -> None:
         """End: what was not sent is available again, what was sent stays leased (STR-05)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emulator.api import pubsub
 from emulator.api.wkt import Empty
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.leases import Lease
 from emulator.engine.values.errors import PubsubError
 from emulator.service import features
 from emulator.service.call import Call
@@ -68,12 +68,11 @@ class Subscriber:
             taken = await waiting.wait(_wait_s(call.remaining_s())) or taken
         if taken.leases:
             self._guard(name, taken.leases, call)
-            return pull_response(taken.leases, taken.attempts)
+            return pull_response(taken.leases, is_attempt_shown=taken.is_attempt_shown)
         return b""
 
-    def _guard(self, subscription: str, deliveries: list[Delivery], call: Call) -> None:
+    def _guard(self, subscription: str, leases: list[Lease], call: Call) -> None:
         """See that messages do not stay leased to a caller who never got them (PUL-06)."""
-        leases = [(delivery, delivery.ack_id) for delivery in deliveries]
         call.on_abandoned(lambda: self._core.release(subscription, leases))
 
     def streaming_pull(self, first: pubsub.StreamingPullRequest, call: Call) -> Stream:

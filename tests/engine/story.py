@@ -22,13 +22,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
-from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.leases import Lease
 from emulator.engine.delivery.outcome import Forward, Outcome
 from emulator.engine.engine import Engine
 from emulator.engine.values.errors import PubsubError
 from emulator.engine.values.limits import RETENTION_DEFAULT_S
-from tests.property.invariants import attempts_of
+from tests.property.invariants import attempts_of, delivery_of
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
@@ -89,7 +89,7 @@ class Story:
     ) -> None:
         self.engine = Engine(nonce=nonce, is_strict=is_strict)
         self.now = 0
-        self.leases: dict[str, tuple[Delivery, str]] = {}
+        self.leases: dict[str, Lease] = {}
         self.streams: dict[str, Holder] = {}
         if not is_empty:
             self.engine.topics.create(pubsub.Topic(name=TOPIC), now=0)
@@ -124,19 +124,20 @@ class Story:
                 self.settle(self.engine.forward(effect, now=self.now))
         return outcome.value
 
-    def note(self, delivery: Delivery, subscription: str) -> str:
+    def note(self, lease: Lease, subscription: str) -> str:
         """Remember a new lease; return its name."""
-        label = f"{message_of(delivery).data.decode()}#{delivery.attempt}"
+        attempt = delivery_of(self.engine, subscription, lease).attempt
+        label = f"{message_of(lease).data.decode()}#{attempt}"
         key = f"{subscription.rpartition('/')[2]}:{label}"
         if key in self.leases:
             self.leases[f"{key}'"] = self.leases[key]
-        self.leases[key] = delivery, delivery.ack_id
+        self.leases[key] = lease
         return label
 
     def ack_id(self, label: str, subscription: str = SUBSCRIPTION) -> str:
         """The ack id of a lease of this story; `label` itself if it names none."""
         key = label if ":" in label else f"{subscription.rpartition('/')[2]}:{label}"
-        return self.leases[key][1] if "#" in label else label
+        return self.leases[key].ack_id if "#" in label else label
 
     def ack_ids(self, labels: tuple[str, ...], subscription: str) -> list[str]:
         return [self.ack_id(label, subscription) for label in labels]
@@ -158,8 +159,8 @@ Command = Callable[[Story], object]
 Step = tuple[float, Command] | tuple[float, Command, object]
 
 
-def message_of(delivery: Delivery) -> pubsub.PubsubMessage:
-    return pubsub.PubsubMessage.FromString(delivery.message.encoded)
+def message_of(lease: Lease) -> pubsub.PubsubMessage:
+    return pubsub.PubsubMessage.FromString(lease.message.encoded)
 
 
 # --- commands ---
@@ -193,7 +194,7 @@ def attempts(*labels: str, subscription: str = SUBSCRIPTION) -> Command:
     name = full_name("subscriptions", subscription)
 
     def command(story: Story) -> list[int] | None:
-        deliveries = [story.leases[f"{name.rpartition('/')[2]}:{label}"][0] for label in labels]
+        deliveries = [story.leases[f"{name.rpartition('/')[2]}:{label}"] for label in labels]
         return attempts_of(story.engine, name, deliveries)
 
     return command
@@ -231,7 +232,7 @@ def release(*labels: str) -> Command:
     """Give back leases on `sub` that nobody got."""
 
     def command(story: Story) -> None:
-        leases = [story.leases[f"sub:{label}"] for label in labels]
+        leases = [story.leases[f"sub:{label}"].ack_id for label in labels]
         story.engine.release(SUBSCRIPTION, leases, now=story.now)
 
     return command

@@ -1,12 +1,15 @@
-"""Alarms: each thing has one, the last that was set, and they ring in the order of their times."""
+"""Alarms: each waiter has one, the last that was set, and they ring in the order of their times."""
 
 from __future__ import annotations
 
-from emulator.engine.delivery.outcome import Effect
-from emulator.engine.resources.alarms import Alarms, Thing
+from emulator.engine.delivery.outcome import Due, Effect
+from emulator.engine.resources.alarms import Alarms, HasAlarm
 
 
-class Bell(Thing):
+class Bell(HasAlarm):
+    due = Due.RETENTION
+    name = "bell"
+
     def __init__(self, rung: list[tuple[Bell, int]], again_us: int | None = None) -> None:
         self._rung = rung
         self._again_us = again_us

@@ -344,9 +344,9 @@ def test_a_deadline_is_exact_to_the_microsecond() -> None:
 @spec("ACK-01", "PUB-07")
 def test_every_delivery_has_an_ack_id_of_its_own_and_the_same_message_id() -> None:
     story = Story().play((0, publish("a")))
-    deliveries = []
+    leases = []
     for attempt in range(1, 4):
         story.play((10 * attempt, pull(), [f"a#{attempt}"]))
-        deliveries.append(story.leases[f"sub:a#{attempt}"])
-    assert len({ack_id for _, ack_id in deliveries}) == 3
-    assert len({message_of(delivery).message_id for delivery, _ in deliveries}) == 1
+        leases.append(story.leases[f"sub:a#{attempt}"])
+    assert len({lease.ack_id for lease in leases}) == 3
+    assert len({message_of(lease).message_id for lease in leases}) == 1

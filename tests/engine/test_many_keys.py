@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from emulator.api import pubsub
-from emulator.engine.delivery.ordering import OrderedBacklog
+from emulator.engine.delivery.lanes import Lanes
 from emulator.engine.values.durations import SECOND_US
 from emulator.engine.values.limits import PULL_MESSAGES
 from tests.engine.story import SUBSCRIPTION, TOPIC, Story, unsubscribe
@@ -62,13 +62,13 @@ def drain(story: Story) -> tuple[Counter[str], int]:
 
 def check_nothing_is_left(story: Story) -> None:
     backlog: Any = backlog_of(story.engine, SUBSCRIPTION)
-    assert (backlog.undelivered, backlog.lanes) == (0, 0)
-    assert (len(backlog._deliveries), len(backlog._requeued)) == (0, 0)
-    assert len(backlog._ready) <= 65
+    assert (backlog.undelivered, len(backlog.lanes.by_key)) == (0, 0)
+    assert (len(backlog.leases.by_ack_id), len(backlog.queue.redeliveries)) == (0, 0)
+    assert len(backlog.lanes.ready) <= 65
     project = story.engine._world.projects["p"]
-    assert (project.leases.live, project.delays.live) == (0, 0)
+    assert (project.leases.live, project.backoffs.live) == (0, 0)
     assert len(project.leases) <= 1_025
-    assert len(project.delays) <= 1_025
+    assert len(project.backoffs) <= 1_025
     check_engine(story.engine)
 
 
@@ -142,8 +142,8 @@ def test_keys_used_once_leave_nothing(keys: int) -> None:
         story.engine.publish(request, request.SerializeToString(), now=0)
         [delivery] = story.engine.lease(SUBSCRIPTION, 10, now=0).value
         story.engine.acknowledge(SUBSCRIPTION, [delivery.ack_id], now=0)
-        assert backlog.lanes == 0
-        assert len(backlog._ready) <= 65
+        assert not backlog.lanes.by_key
+        assert len(backlog.lanes.ready) <= 65
         if number == 2_000:
             before = blocks()
     check_nothing_is_left(story)
@@ -155,13 +155,13 @@ def test_a_pull_looks_at_no_key_that_it_does_not_return(monkeypatch: pytest.Monk
     story = Story(enable_message_ordering=True)
     publish_all(story, 2_000, PER_REQUEST)
     looks = Counter[str]()
-    take_from = OrderedBacklog._take_from
+    take_from = Lanes._take_from
 
-    def counted(backlog: OrderedBacklog, lane: Any, taking: Any) -> None:
+    def counted(backlog: Lanes, lane: Any, taking: Any) -> None:
         looks[lane.key] += 1
         take_from(backlog, lane, taking)
 
-    monkeypatch.setattr(OrderedBacklog, "_take_from", counted)
+    monkeypatch.setattr(Lanes, "_take_from", counted)
     counts, pulls = drain(story)
     assert pulls == 2_000 * PER_REQUEST // PULL_MESSAGES
     assert looks.keys() == counts.keys()
@@ -178,7 +178,7 @@ def test_a_quarter_of_a_million_keys_are_freed() -> None:
     unsubscribe()(story)
     while story.engine.tick("p", now=0).value:
         pass
-    assert (backlog.lanes, len(backlog._ready)) == (0, 0)
+    assert (len(backlog.lanes.by_key), len(backlog.lanes.ready)) == (0, 0)
 
 
 @spec("SUB-20", "ORD-01")
@@ -191,7 +191,7 @@ def test_very_many_keys_are_freed_in_slices(budget: int) -> None:
     unsubscribe()(story)
 
     def held() -> int:
-        lanes = backlog._lanes.values()
+        lanes = backlog.lanes.by_key.values()
         return sum(len(lane.pending) + len(lane.delivered) + 1 for lane in lanes)
 
     before, slices = held(), 0
@@ -199,6 +199,6 @@ def test_very_many_keys_are_freed_in_slices(budget: int) -> None:
         assert before - held() <= budget
         before = held()
         slices += 1
-    assert (held(), len(backlog._ready), len(backlog._deliveries)) == (0, 0, 0)
+    assert (held(), len(backlog.lanes.ready), len(backlog.leases.by_ack_id)) == (0, 0, 0)
     assert slices <= 3 * (2_000 * (PER_REQUEST + 1)) // budget
     assert heap_of(story.engine, "p").live == 0

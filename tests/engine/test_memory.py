@@ -53,7 +53,7 @@ def test_nothing_is_kept_of_what_all_have_acked() -> None:
         for ack_id in (ids := lease_all(story, name)):
             story.engine.acknowledge(name, [ack_id], now=0)
         assert len(ids) == 5_000
-        assert not backlog_of(story.engine, name)._deliveries
+        assert not backlog_of(story.engine, name).leases.by_ack_id
     assert log.kept == 0
     assert len(log._entries) == 0
     assert len(heap_of(story.engine, "p")) <= 1_025
@@ -65,10 +65,10 @@ def test_late_acks_leave_nothing_behind() -> None:
     ids = lease_all(story)
     backlog = backlog_of(story.engine, SUBSCRIPTION)
     story.engine.modify_ack_deadline(SUBSCRIPTION, ids, 0, now=0)
-    assert len(backlog._requeued) == 5_000
+    assert len(backlog.queue.redeliveries) == 5_000
     for ack_id in ids:
         story.engine.acknowledge(SUBSCRIPTION, [ack_id], now=0)
-        assert len(backlog._requeued) <= 2 * backlog.available + 65
+        assert len(backlog.queue.redeliveries) <= 2 * backlog.available + 65
     assert backlog.available == 0
 
 
@@ -98,7 +98,7 @@ def test_a_deleted_backlog_is_freed_in_slices(budget: int) -> None:
     story.play((0, unsubscribe()))
 
     def held() -> int:
-        return len(backlog._deliveries) + log.kept
+        return len(backlog.leases.by_ack_id) + log.kept
 
     before = held()
     assert before == 2_000 + 2_001
@@ -119,7 +119,7 @@ def test_deletion_itself_frees_nothing() -> None:
     backlog = backlog_of(story.engine, SUBSCRIPTION)
     lease_all(story)
     story.play((0, unsubscribe()))
-    assert len(backlog._deliveries) == 3_000
+    assert len(backlog.leases.by_ack_id) == 3_000
 
 
 @spec("SUB-20")
@@ -130,7 +130,7 @@ def test_redeliveries_of_a_deleted_backlog_are_freed_too() -> None:
     backlog = backlog_of(story.engine, SUBSCRIPTION)
     story.play((0, unsubscribe()))
     story.catch_up()
-    assert (len(backlog._deliveries), len(backlog._requeued)) == (0, 0)
+    assert (len(backlog.leases.by_ack_id), len(backlog.queue.redeliveries)) == (0, 0)
 
 
 @spec("SUB-20")
@@ -164,7 +164,7 @@ def test_topic_and_subscription_deleted_in_either_order_leave_nothing() -> None:
         story.engine.lease(SUBSCRIPTION, 10, now=0)
         story.play(*((0, step) for step in steps))
         story.catch_up()
-        assert (log.kept, len(log._entries), len(backlog._deliveries)) == (0, 0, 0)
+        assert (log.kept, len(log._entries), len(backlog.leases.by_ack_id)) == (0, 0, 0)
         assert story.engine.next_deadline("p") is None
 
 
@@ -175,17 +175,17 @@ def test_a_reset_frees_in_slices_and_the_new_world_works_at_once(budget: int) ->
     story.engine.lease(SUBSCRIPTION, 1_000, now=0)
     engine = story.engine
     engine.reset(nonce=b"another", now=0)
-    held = len(backlog._deliveries) + log.kept
+    held = len(backlog.leases.by_ack_id) + log.kept
     assert held == 3_000
     for command in (create_topic(), subscribe(), publish("a")):
         command(story)
     assert pull()(story) == ["a#1"]
     assert engine.next_deadline("p") == 0
     while engine.tick("p", now=0, budget=budget).value:
-        left = len(backlog._deliveries) + log.kept
+        left = len(backlog.leases.by_ack_id) + log.kept
         assert held - left <= budget
         held = left
-    assert (len(backlog._deliveries), log.kept) == (0, 0)
+    assert (len(backlog.leases.by_ack_id), log.kept) == (0, 0)
     assert engine.next_deadline("p") == 10 * SECOND_US
     check_engine(engine)
 

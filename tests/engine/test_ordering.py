@@ -36,7 +36,9 @@ Ordered = partial(Story, enable_message_ordering=True)
 
 
 def lanes(story: Story) -> int:
-    return backlog_of(story.engine, SUBSCRIPTION).lanes  # type: ignore[attr-defined]
+    lanes = backlog_of(story.engine, SUBSCRIPTION).lanes
+    assert lanes is not None
+    return len(lanes.by_key)
 
 
 def counts(story: Story) -> tuple[int, int, int]:
@@ -619,7 +621,7 @@ def test_a_failure_before_the_one_that_waits_begins_a_backoff_of_its_own() -> No
         (2.999999, pull(), []),
         (3, pull(), ["a#2", "b#2", "c#1"]),
     )
-    assert story.engine._world.projects["p"].delays.live == 0
+    assert story.engine._world.projects["p"].backoffs.live == 0
 
 
 @spec("DLV-23", "ORD-08")
@@ -631,7 +633,7 @@ def test_a_late_ack_ends_the_backoff_of_its_key() -> None:
         (1, ack("a#1")),
         (1, pull(), ["b#1"]),
     )
-    assert story.engine._world.projects["p"].delays.live == 0
+    assert story.engine._world.projects["p"].backoffs.live == 0
 
 
 @spec("DLV-23", "ORD-08", "ORD-05")
@@ -642,7 +644,7 @@ def test_a_late_ack_lets_the_stream_that_has_some_of_the_key_go_on() -> None:
         (0, receive("s", 2), ["a#1", "b#1"]),
         (0, nack("b#1")),
     )
-    b = story.leases["sub:b#1"][1]
+    b = story.leases["sub:b#1"].ack_id
     outcome = story.engine.acknowledge(SUBSCRIPTION, [b], now=0)
     assert Available(SUBSCRIPTION) in outcome.effects
     story.play((0, receive("s"), ["c#1"]))
@@ -723,7 +725,7 @@ def test_a_key_without_messages_leaves_nothing() -> None:
             (0, lanes, 0),
         )
     backlog = backlog_of(story.engine, SUBSCRIPTION)
-    assert len(backlog._ready) <= 1  # type: ignore[attr-defined]
+    assert len(backlog.lanes.ready) <= 1
     check_engine(story.engine)
 
 
@@ -759,14 +761,18 @@ def test_lanes_go_with_their_subscription(end: Any, budget: int, policy: Any) ->
     story = Ordered(retry_policy=policy)
     settled(story)
     backlog: Any = backlog_of(story.engine, SUBSCRIPTION)
-    kept = list(backlog._lanes.values())
+    kept = list(backlog.lanes.by_key.values())
     end(story)
     while story.engine.tick("p", now=0, budget=budget).value:
         pass
-    assert (len(backlog._deliveries), len(backlog._requeued), backlog.lanes) == (0, 0, 0)
+    assert (
+        len(backlog.leases.by_ack_id),
+        len(backlog.queue.redeliveries),
+        len(backlog.lanes.by_key),
+    ) == (0, 0, 0)
     assert [(len(lane.pending), len(lane.delivered)) for lane in kept] == [(0, 0), (0, 0)]
     assert heap_of(story.engine, "p").live == 0
-    assert story.engine._world.projects["p"].delays.live == 0
+    assert story.engine._world.projects["p"].backoffs.live == 0
     assert story.engine.next_deadline("p") is None
 
 
@@ -791,4 +797,4 @@ def test_ids_of_a_detached_subscription_change_nothing(
 def test_a_lane_says_what_it_is() -> None:
     story = Ordered().play((0, publish("a", "b", key="k")), (0, pull(1), ["a#1"]))
     backlog: Any = backlog_of(story.engine, SUBSCRIPTION)
-    assert repr(backlog._lanes["k"]) == "<Lane 'k', 1 leased, 1 pending>"
+    assert repr(backlog.lanes.by_key["k"]) == "<Lane 'k', 1 leased, 1 pending>"

@@ -328,9 +328,9 @@ def test_updates_and_seeks_of_what_is_empty_leave_nothing_behind(fields: dict[st
     for number in range(50):
         story.play((0, seek(0)), (0, change(labels={"n": str(number)})), (0, retain(HOUR_S)))
         story.play((0, make("passing")), (0, unsubscribe("passing")))
-    assert len(topic.sleepers) == 2
+    assert len(topic.asleep) == 2
     story.play((1, send("a", colour="red")))
-    assert topic.sleepers == {}
+    assert topic.asleep == {}
 
 
 def test_a_detached_subscription_retains_nothing_whatever_it_is_set_to() -> None:

@@ -11,6 +11,7 @@ from emulator.api import pubsub
 from emulator.engine.delivery.outcome import Available, Room
 from emulator.engine.values.errors import PubsubError
 from tests.engine.replay_story import (
+    DAY_S,
     HOUR_S,
     KINDS,
     MINUTE_S,
@@ -273,8 +274,8 @@ def test_dead_letters_are_counted_anew() -> None:
     story.play((0, seek(0)))
     for attempt in range(1, 6):
         story.play((0, pull(), [f"a#{attempt}"]))
-        delivery, _ = story.leases[f"sub:a#{attempt}"]
-        assert attempts_of(story.engine, SUBSCRIPTION, [delivery]) == [attempt]
+        lease = story.leases[f"sub:a#{attempt}"]
+        assert attempts_of(story.engine, SUBSCRIPTION, [lease]) == [attempt]
         story.play((0, nack(f"a#{attempt}")))
     story.play((0, waiting(), 0))
 
@@ -523,3 +524,21 @@ def test_changes_of_the_topic_between_seeks() -> None:
     assert pulled(story) == ""
     story.play((42, retain(HOUR_S)), (42, send("e")), (42, seek(0)))
     assert pulled(story) == "e"
+
+
+@spec("SEK-06", "SEK-11")
+@pytest.mark.parametrize("fields", [{}, {"enable_message_ordering": True}, {"filter": RED}])
+def test_what_a_snapshot_brought_back_is_retained_when_it_is_acked_again(
+    fields: dict[str, Any],
+) -> None:
+    story = story_of()
+    story.play(
+        (0, snap("shot")),
+        (0, send("a", "b", key="k")),
+        (1, make("other")),
+        (2, make("late", retain_acked_messages=True, **fields)),
+        (3, seek("shot", "late")),
+        (4, seek(DAY_S, "late")),
+        (5, seek(0, "late")),
+    )
+    assert backlog_of(story.engine, "projects/p/subscriptions/late").undelivered == 2

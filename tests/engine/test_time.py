@@ -48,13 +48,13 @@ def test_nothing_is_due_without_leases() -> None:
     assert story.engine.next_deadline("p") is None
     story.play((0, publish("a")))
     assert story.engine.next_deadline("p") == RETENTION_US
-    assert story.engine.tick("p", now=RETENTION_US - 1) == (False, ())
+    assert story.engine.tick("p", now=RETENTION_US - 1) == (False, (), ())
 
 
 def test_a_project_that_was_never_used_has_no_time() -> None:
     engine = Story().engine
     assert engine.next_deadline("unused") is None
-    assert engine.tick("unused", now=10**15) == (False, ())
+    assert engine.tick("unused", now=10**15) == (False, (), ())
     assert engine.projects() == ["p"]
 
 
@@ -87,10 +87,11 @@ def test_the_next_deadline_follows_a_shortened_lease() -> None:
 @spec("DLV-02")
 def test_a_tick_before_the_deadline_does_nothing() -> None:
     story = Story().play((0, publish("a")), (0, pull(), ["a#1"]))
-    assert story.engine.tick("p", now=10 * SECOND_US - 1) == (False, ())
+    assert story.engine.tick("p", now=10 * SECOND_US - 1) == (False, (), ())
     assert story.engine.tick("p", now=10 * SECOND_US) == (
         False,
         (Available(SUBSCRIPTION), lease_ended(SUBSCRIPTION, 1)),
+        (),
     )
 
 
@@ -113,7 +114,7 @@ def test_a_tick_ends_no_more_leases_than_its_budget(per_call: int, budget: int) 
     backlog = backlog_of(story.engine, SUBSCRIPTION)
     is_more_due, left = True, 250
     while is_more_due:
-        is_more_due, effects = story.engine.tick("p", now=10 * SECOND_US, budget=budget)
+        is_more_due, effects, _ = story.engine.tick("p", now=10 * SECOND_US, budget=budget)
         ended = left - backlog.leased
         assert effects == (Available(SUBSCRIPTION), lease_ended(SUBSCRIPTION, ended))
         assert 0 < left - backlog.leased <= budget

@@ -18,8 +18,8 @@ from hypothesis.stateful import (
 )
 
 from emulator.api import pubsub
-from emulator.engine.delivery import backlog as backlog_module
-from emulator.engine.delivery import deadline_heap as heap_module
+from emulator.engine.delivery import deadlines as heap_module
+from emulator.engine.delivery import queue as queue_module
 from emulator.engine.delivery.delivery import AVAILABLE, Delivery
 from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Room
@@ -27,7 +27,13 @@ from emulator.engine.engine import Engine
 from emulator.engine.log.message_log import MessageLog
 from emulator.engine.values.errors import PubsubError
 from emulator.engine.values.limits import RETENTION_DEFAULT_S
-from tests.property.invariants import backlog_of, check_engine, check_window, messages_only
+from tests.property.invariants import (
+    backlog_of,
+    check_engine,
+    check_window,
+    delivered,
+    messages_only,
+)
 from tests.property.model import SECOND_US, Model, ModelSubscription
 from tests.spec import spec
 
@@ -82,7 +88,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.patches = ExitStack()
         # Small, so that compaction and slices come into play with few messages.
         self.patches.enter_context(patch.object(heap_module, "_SLACK", 3))
-        self.patches.enter_context(patch.object(backlog_module, "_SLACK", 2))
+        self.patches.enter_context(patch.object(queue_module, "_SLACK", 2))
         self.patches.enter_context(patch.object(MessageLog, "FREED_AT_ONCE", 2))
         self.resets = 0
         self.engine, self.twin = (Engine(nonce=self.nonce()) for _ in range(2))
@@ -201,11 +207,16 @@ class EngineMachine(RuleBasedStateMachine):
     @rule(name=subscriptions, limit=st.integers(1, 8))
     def lease(self, name: str, limit: int) -> None:
         if name not in self.model.subscriptions:
-            outcome = self.both(lambda e: e.lease(name, limit, now=self.now))
+            outcome = self.both(lambda e: delivered(e, name, e.lease(name, limit, now=self.now)))
             assert isinstance(outcome, PubsubError)
             return
         deadline_s = self.model.subscriptions[name].ack_deadline_s
-        self.check_lease(name, limit, deadline_s, lambda e: e.lease(name, limit, now=self.now))
+        self.check_lease(
+            name,
+            limit,
+            deadline_s,
+            lambda e: delivered(e, name, e.lease(name, limit, now=self.now)),
+        )
 
     def check_lease(
         self, name: str, limit: int, deadline_s: int, call: Call, stream: int | None = None
@@ -265,7 +276,11 @@ class EngineMachine(RuleBasedStateMachine):
 
         def call(engine: Engine) -> Any:
             holder = stream.holders[0 if engine is self.engine else 1]
-            return messages_only(engine.holders.lease(holder.id, limit, now=self.now))
+            return delivered(
+                engine,
+                stream.subscription,
+                messages_only(engine.holders.lease(holder.id, limit, now=self.now)),
+            )
 
         name = stream.subscription
         self.check_lease(name, min(limit, room), stream.deadline_s, call, stream.number)
@@ -316,7 +331,7 @@ class EngineMachine(RuleBasedStateMachine):
 
         def call(engine: Engine) -> object:
             leases = self.leases if engine is self.engine else self.twin_leases
-            return engine.release(name, leases[name][-count:], now=self.now)
+            return engine.release(name, [i for _, i in leases[name][-count:]], now=self.now)
 
         self.both(call)
         if name in self.model.subscriptions:
@@ -365,8 +380,8 @@ class EngineMachine(RuleBasedStateMachine):
             if not name.startswith(f"projects/{project}/"):
                 continue
             due = set(subscription.due(self.now))
-            waiting = [d.ack_id for d in backlog_of(self.engine, name)._requeued]
-            state = {d.ack_id: d.state for d in backlog_of(self.engine, name)._requeued}
+            waiting = [d.ack_id for d in backlog_of(self.engine, name).queue.redeliveries]
+            state = {d.ack_id: d.state for d in backlog_of(self.engine, name).queue.redeliveries}
             ended = [i for i in waiting if i in due and state[i] is AVAILABLE]
             subscription.end(ended)
             count += len(ended)
@@ -388,7 +403,7 @@ class EngineMachine(RuleBasedStateMachine):
             assert backlog.leased == len(subscription.leased)
             assert backlog.undelivered == len(subscription.queue) + len(subscription.leased)
             for message in subscription.leased:
-                delivery = backlog._deliveries[message.ack_id]
+                delivery = backlog.leases.by_ack_id[message.ack_id]
                 assert delivery.deadline_us == message.deadline_us
                 assert delivery.attempt == message.attempt
                 assert self.message_id(delivery) == message.message_id
@@ -403,7 +418,7 @@ class EngineMachine(RuleBasedStateMachine):
     @invariant()
     def memory_is_bounded_by_what_is_live(self) -> None:
         for name, subscription in self.model.subscriptions.items():
-            held = len(backlog_of(self.engine, name)._deliveries)
+            held = len(backlog_of(self.engine, name).leases.by_ack_id)
             assert held <= len(subscription.queue) + len(subscription.leased)
 
 

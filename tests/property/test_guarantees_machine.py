@@ -21,9 +21,9 @@ from hypothesis.stateful import (
 
 from emulator.api import pubsub
 from emulator.api.rpc import ErrorInfo
-from emulator.engine.delivery import backlog as backlog_module
-from emulator.engine.delivery import deadline_heap as heap_module
-from emulator.engine.delivery import ordering as ordering_module
+from emulator.engine.delivery import deadlines as heap_module
+from emulator.engine.delivery import queue as queue_module
+from emulator.engine.delivery import ready_lanes as ready_module
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.delivery import Delivery, DeliveryState
 from emulator.engine.delivery.holder import Holder
@@ -48,8 +48,10 @@ from tests.property.invariants import (
     backlog_of,
     check_engine,
     check_window,
+    delivered,
     messages_only,
 )
+from tests.property.ledger import Ledger
 from tests.spec import spec
 
 PROJECTS = ["p", "q"]
@@ -118,10 +120,12 @@ class GuaranteesMachine(RuleBasedStateMachine):
         self.patches = ExitStack()
         # Small, so that compaction and slices come into play with few messages.
         self.patches.enter_context(patch.object(heap_module, "_SLACK", 3))
-        self.patches.enter_context(patch.object(backlog_module, "_SLACK", 2))
-        self.patches.enter_context(patch.object(ordering_module, "_SLACK", 2))
+        self.patches.enter_context(patch.object(queue_module, "_SLACK", 2))
+        self.patches.enter_context(patch.object(ready_module, "_SLACK", 2))
         self.patches.enter_context(patch.object(MessageLog, "FREED_AT_ONCE", 2))
         self.twins = [Engine(nonce=b"nonce") for _ in range(2)]
+        self.ledger = Ledger()  # of the first; nobody listens to the second
+        self.twins[0].recording.is_on = True
         self.model = Model()
         self.now = 1_700_000_000_000_000
         self.numbers = count(1)
@@ -147,8 +151,17 @@ class GuaranteesMachine(RuleBasedStateMachine):
     def both(self, call: Call) -> Any:
         """Let both engines do `call`; return both outcomes, or the error of both."""
         first, second = (self._try(engine, n, call) for n, engine in enumerate(self.twins))
+        first = self.recorded(first)
         assert plain(first) == plain(second)
         return first if isinstance(first, PubsubError) else (first, second)
+
+    def recorded(self, outcome: Any) -> Any:
+        """`outcome` of the first twin, as the second would give it."""
+        if isinstance(outcome, PubsubError):
+            self.ledger.apply(self.twins[0].recording.take())
+            return outcome
+        self.ledger.apply(outcome.events)
+        return outcome._replace(events=())
 
     @staticmethod
     def _try(engine: Engine, number: int, call: Call) -> Any:
@@ -170,10 +183,12 @@ class GuaranteesMachine(RuleBasedStateMachine):
         ]
         for first, second in zip(*forwards, strict=True):
             expected.remove((first.topic, first.content))
-            effects = [
-                engine.forward(effect, now=self.now).effects
+            outcomes_of_forward = [
+                engine.forward(effect, now=self.now)
                 for engine, effect in zip(self.twins, (first, second), strict=True)
             ]
+            self.ledger.apply(outcomes_of_forward[0].events)
+            effects = [outcome.effects for outcome in outcomes_of_forward]
             assert effects[0] == effects[1]
             assert sorted(effect.subscription for effect in effects[0]) == sorted(
                 subscription.name for subscription in self.model.attached(first.topic)
@@ -354,7 +369,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
     def pull(self, name: str, limit: int) -> list[str]:
         """Lease to a pull; return the ack ids."""
         found = self.usable(name)
-        outcomes = self.both(lambda e, _: e.lease(name, limit, now=self.now))
+        outcomes = self.both(lambda e, _: delivered(e, name, e.lease(name, limit, now=self.now)))
         if found is None:
             assert isinstance(outcomes, PubsubError)
             return []
@@ -421,7 +436,11 @@ class GuaranteesMachine(RuleBasedStateMachine):
         stream = self.streams[which % len(self.streams)]
         found = self.model.subscriptions[stream.subscription]
         outcomes = self.both(
-            lambda e, n: messages_only(e.holders.lease(stream.holders[n].id, limit, now=self.now))
+            lambda e, n: delivered(
+                e,
+                stream.subscription,
+                messages_only(e.holders.lease(stream.holders[n].id, limit, now=self.now)),
+            )
         )
         self.check_lease(found, limit, stream.deadline_s, stream.window, outcomes)
 
@@ -550,7 +569,9 @@ class GuaranteesMachine(RuleBasedStateMachine):
     def release(self, name: str, amount: int) -> None:
         ack_ids = [ack_id for _, ack_id in self.leases[name][0][-amount:]]
         outcomes = self.both(
-            lambda e, n: e.release(name, self.leases[name][n][-amount:], now=self.now)
+            lambda e, n: e.release(
+                name, [i for _, i in self.leases[name][n][-amount:]], now=self.now
+            )
         )
         found = self.usable(name)
         if found is not None:
@@ -638,6 +659,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
     @invariant()
     def engines_are_whole(self) -> None:
         check_engine(self.engine)
+        self.ledger.check(self.engine)
 
     @invariant()
     def nothing_is_lost_or_double(self) -> None:
@@ -651,7 +673,7 @@ class GuaranteesMachine(RuleBasedStateMachine):
             for message in subscription.messages:
                 if message.state not in (LEASED, DELAYED):
                     continue
-                delivery = backlog._deliveries[message.ack_id]
+                delivery = backlog.leases.by_ack_id[message.ack_id]
                 assert delivery.deadline_us == message.until_us
                 assert delivery.failures == message.failures
                 assert delivery.state.value == message.state
@@ -685,7 +707,8 @@ class GuaranteesMachine(RuleBasedStateMachine):
             assert rounds < 10, "messages that nobody gets"
         for name in names:
             assert self.model.subscriptions[name].counts() == (0, 0, 0)
-            assert getattr(backlog_of(self.engine, name), "lanes", 0) == 0
+            lanes = backlog_of(self.engine, name).lanes
+            assert lanes is None or not lanes.by_key
         check_engine(self.engine)
 
 

@@ -13,6 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from emulator.api import pubsub
 from emulator.engine.delivery import backlog as backlog_module
+from emulator.engine.delivery import expiry as expiry_module
+from emulator.engine.delivery import queue as queue_module
 from emulator.engine.delivery.delivery import Delivery
 from emulator.engine.engine import Engine
 from emulator.engine.log.message_log import MessageLog
@@ -21,7 +23,8 @@ from emulator.engine.resources import alarms as alarms_module
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.values import durations
 from emulator.engine.values.errors import PubsubError
-from tests.property.invariants import check_engine, unacked_positions
+from tests.property.invariants import check_engine, delivered, unacked_positions
+from tests.property.ledger import Ledger
 from tests.property.replay_model import SECOND_US, ModelReplay, ModelSnapshot, ModelTopic
 from tests.property.test_engine_machine import plain
 from tests.spec import spec
@@ -50,14 +53,16 @@ class ReplayMachine(RuleBasedStateMachine):
         # Small, so that slices and clearing up come into play with few messages.
         for module, name, value in [
             (backlog_module, "FEED_BUDGET", 2),
-            (backlog_module, "_MANY", 2),
-            (backlog_module, "_SLACK", 2),
+            (expiry_module, "_MANY", 2),
+            (queue_module, "_SLACK", 2),
             (alarms_module, "_SLACK", 2),
             (seeking_module, "_CHAINED", 3),
             (MessageLog, "FREED_AT_ONCE", 6),  # as many as one call has here
         ]:
             self.patches.enter_context(patch.object(module, name, value))
         self.engine, self.twin = (Engine(nonce=b"nonce") for _ in range(2))
+        self.ledger = Ledger()  # of the first; nobody listens to the twin
+        self.engine.recording.is_on = True
         self.now = START_US
         self.topic = ModelTopic()
         self.subscriptions: dict[str, ModelReplay] = {}
@@ -68,7 +73,13 @@ class ReplayMachine(RuleBasedStateMachine):
         self.patches.close()
 
     def both(self, call: Call) -> Any:
+        first: Any
         first, second = (self._try(engine, call) for engine in (self.engine, self.twin))
+        if isinstance(first, PubsubError):
+            self.ledger.apply(self.engine.recording.take())
+        else:
+            self.ledger.apply(first.events)
+            first = first._replace(events=())
         assert plain(first) == plain(second)
         return first
 
@@ -219,7 +230,9 @@ class ReplayMachine(RuleBasedStateMachine):
         if subscription is None:
             return
         out_before = {subscription._key(p) for p in subscription.leased}
-        deliveries: list[Delivery] = self.do(lambda e: e.lease(name, limit, now=self.now)).value
+        deliveries: list[Delivery] = self.do(
+            lambda e: delivered(e, name, e.lease(name, limit, now=self.now))
+        ).value
         for delivery in deliveries:
             position = delivery.message.position
             if subscription.is_ordered and delivery.message.ordering_key:
@@ -324,6 +337,7 @@ class ReplayMachine(RuleBasedStateMachine):
     @invariant()
     def backlogs_are_as_in_the_model(self) -> None:
         check_engine(self.engine)
+        self.ledger.check(self.engine)
         for name, subscription in self.subscriptions.items():
             backlog = self.inner(name).backlog
             assert backlog.leased == len(subscription.leased)

@@ -120,7 +120,7 @@ def lease_ends_in_s(inside: Inside, subscription: str, ack_id: str) -> float:
     core = inside._server._core
 
     def remaining() -> float:
-        delivery = core.engine._world.subscriptions[subscription].backlog._deliveries[ack_id]
+        delivery = core.engine._world.subscriptions[subscription].backlog.leases.by_ack_id[ack_id]
         return (delivery.deadline_us - core.now(subscription)) / SECOND_US
 
     return inside._ask(remaining)

@@ -38,9 +38,17 @@ class AckIdMint:
 
     def issue(self) -> str:
         """Return a new id; no two are ever alike."""
-        self._serial = serial = self._serial + 1
-        check = serial % _PRIME * _MULTIPLIER + self._salt & _MASK
-        return f"{self._prefix}{serial:09x}{check:04x}"
+        return self.issue_many(1)[0]
+
+    def issue_many(self, count: int) -> list[str]:
+        """Return `count` new ids."""
+        first, prefix, salt = self._serial + 1, self._prefix, self._salt
+        self._serial += count
+        form = "%s%09x%04x"  # an f-string takes twice as long, and this is the hot path
+        return [
+            form % (prefix, serial, serial % _PRIME * _MULTIPLIER + salt & _MASK)
+            for serial in range(first, first + count)
+        ]
 
     def recognises(self, ack_id: str) -> bool:
         """Whether some engine once issued `ack_id` for a subscription of this name."""

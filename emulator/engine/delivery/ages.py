@@ -1,12 +1,15 @@
-"""Messages by their age, for retention; made only when the first one comes of age."""
+"""Messages by their age, for retention; put in order only when the first one comes of age."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
+
+NO_TIME_US = sys.maxsize  # after any time there is
 
 
 class Ages(Generic[Item]):

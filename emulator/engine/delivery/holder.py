@@ -7,14 +7,21 @@ acknowledgement over another connection, a deadline, a deletion.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from emulator.engine.delivery.deadline_heap import DeadlineBatch
-    from emulator.engine.delivery.ordering import Lane
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 _UNLIMITED = sys.maxsize
 _SLACK = 64
+
+
+class Sent(Protocol):
+    """Leases that were made together for a holder; see `delivery.DeadlineBatch`."""
+
+    live: int
+    sent_us: int | None
+    deliveries: Sequence[Any]
+
+    def is_untouched(self, delivery: Any) -> bool: ...
 
 
 class Holder:
@@ -23,7 +30,6 @@ class Holder:
     Without `ack_deadline_us` it has the subscription's own. One that `is_passing` is a unary
     pull's: its leases fill no window, and it keeps no ordering key.
 
-    `lanes` are the ordered keys of which it has messages and may have more (ORD-05).
     It `is_open` until its client half-closes or the stream is over, and `is_blocked` when messages
     were there and the window had no room for the next one. `sent` has what was leased to it, what
     is settled left out now and then. `has_half_closed`, `has_nacked` and `sends_receipts` say what
@@ -41,7 +47,6 @@ class Holder:
         "is_blocked",
         "is_open",
         "is_passing",
-        "lanes",
         "max_bytes",
         "max_messages",
         "sends_receipts",
@@ -69,14 +74,13 @@ class Holder:
         self.is_blocked = False
         self.is_open = True
         self.is_passing = is_passing
-        self.lanes: dict[Lane, None] = {}
         self.has_half_closed = False
         self.has_nacked = False
         self.sends_receipts = False
-        self.sent: list[DeadlineBatch] = []
+        self.sent: list[Sent] = []
         self._tidy_at = _SLACK
 
-    def note_sent(self, batch: DeadlineBatch, now: int) -> None:
+    def note_sent(self, batch: Sent, now: int) -> None:
         """These leases are on their way to it."""
         batch.sent_us = now
         self.sent.append(batch)

@@ -1,11 +1,13 @@
-"""What an operation of the engine gives back: its value, and what the world must now be told."""
+"""What an operation of the engine gives back: its value, what is to be done, what happened."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
 from emulator.api.pubsub import PubsubMessage
+from emulator.engine.delivery.events import Event
 from emulator.engine.values.errors import PubsubError
 
 Value = TypeVar("Value")
@@ -37,21 +39,36 @@ class Room(NamedTuple):
 class Forward(NamedTuple):
     """This message is to be published to a dead-letter topic: `Engine.forward` it at once.
 
-    It is an effect because the topic may lie in a project with another time.
+    It is an effect because the topic may lie in a project with another time. `subscription` and
+    `message_id` say where it comes from.
     """
 
     topic: str
     content: PubsubMessage
+    subscription: str
+    message_id: str
 
     def __hash__(self) -> int:
         return id(self.content)
+
+
+class Due(StrEnum):
+    """What can happen because its time has come."""
+
+    ACK_DEADLINE = "ack deadline"
+    BACKOFF = "backoff"
+    RETENTION = "retention"
+    TOPIC_RETENTION = "topic retention"
+    SNAPSHOT_EXPIRY = "snapshot expiry"
+    SUBSCRIPTION_EXPIRY = "subscription expiry"
+    DEPARTURE = "departure"
 
 
 class Fired(NamedTuple):
     """Something happened, its time having come, to `quantity` deliveries, messages or resources."""
 
     at_us: int
-    what: str
+    what: Due
     name: str
     quantity: int
 
@@ -74,5 +91,8 @@ def once(effects: Iterable[Effect]) -> tuple[Effect, ...]:
 
 
 class Outcome(NamedTuple, Generic[Value]):
+    """`effects` are to be acted on, in order; `events` are facts, where someone records them."""
+
     value: Value
     effects: tuple[Effect, ...] = ()
+    events: tuple[Event, ...] = ()

@@ -18,7 +18,18 @@ from emulator.engine.log.message_log import Message, MessageLog
 
 
 class Source(ABC):
-    """Messages in the order of their positions."""
+    """Messages in the order of their positions.
+
+    One that `is_indexed` must be told of what is published. One that `is_in_order` never gives a
+    message that was published before one that it gave.
+    """
+
+    is_indexed = False
+    is_in_order = False
+
+    def put(self, message: Message) -> None:
+        """Take in one message that is for this subscription and is not settled."""
+        raise AssertionError("a cursor in the log takes in nothing")
 
     @property
     @abstractmethod
@@ -72,6 +83,8 @@ class Source(ABC):
 
 class LogSource(Source):
     """A cursor in the log."""
+
+    is_in_order = True
 
     def __init__(self, log: MessageLog, position: int | None = None) -> None:
         self._log = log
@@ -128,6 +141,8 @@ class QueueSource(Source):
 
     What a seek carries over may come in any order. For retention it is put in that of publishing.
     """
+
+    is_indexed = True
 
     def __init__(self, log: MessageLog) -> None:
         self._log = log

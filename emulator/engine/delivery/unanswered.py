@@ -13,25 +13,28 @@ included, and only if its client cannot have put the message to use:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.delivery import Delivery, Lane
 from emulator.engine.delivery.holder import Holder
+from emulator.engine.values import limits
 from emulator.engine.values.durations import SECOND_US
-from emulator.engine.values.limits import RECEIPT_WITHIN_S
-
-if TYPE_CHECKING:
-    from emulator.engine.delivery.ordering import Lane
 
 
-def note_receipts(deliveries: Iterable[Delivery], now: int) -> None:
-    """The deadlines of these leases are being set: note whose client does so upon receiving."""
+def note_receipts(deliveries: Iterable[Delivery], now: int) -> tuple[int, ...]:
+    """The deadlines of these leases are being set: note whose client does so upon receiving.
+
+    Return the ids of the holders that were not known to.
+    """
+    found: list[int] = []
     for delivery in deliveries:
         holder, batch = delivery.holder, delivery.batch
         if holder is None or holder.sends_receipts or batch is None or batch.sent_us is None:
             continue
-        is_prompt = now - batch.sent_us <= RECEIPT_WITHIN_S * SECOND_US
-        holder.sends_receipts = is_prompt and batch.is_untouched(delivery)
+        is_prompt = now - batch.sent_us <= limits.RECEIPT_WITHIN_S * SECOND_US
+        if is_prompt and batch.is_untouched(delivery):
+            holder.sends_receipts = True
+            found.append(holder.id)
+    return tuple(found)
 
 
 def newest(holder: Holder, limit: int) -> list[Delivery]:

@@ -41,10 +41,12 @@ def encoded_messages(request: pubsub.PublishRequest, encoded_request: bytes) -> 
     ordering_key = messages[0].ordering_key
     if len(ordering_key) > limits.ORDERING_KEY_BYTES // 4:
         _check_ordering_key(ordering_key)
+    # A character has at most four bytes, so short texts need no measuring.
+    short_key, short_value = limits.ATTRIBUTE_KEY_BYTES // 4, limits.ATTRIBUTE_VALUE_BYTES // 4
     for index, message in enumerate(messages):
         attributes = message.attributes
         if attributes:
-            check_attributes(attributes)
+            _check_attributes(attributes, short_key, short_value)
         elif not message.data:
             raise errors.empty_message()
         if message.ordering_key != ordering_key:
@@ -66,13 +68,15 @@ def _without_server_fields(message: pubsub.PubsubMessage) -> bytes:
     return message.SerializeToString()
 
 
-def check_attributes(attributes: Mapping[str, str]) -> None:
-    """Raise INVALID_ARGUMENT for the first attribute that breaks PUB-24..26 or PUB-28."""
+def _check_attributes(attributes: Mapping[str, str], short_key: int, short_value: int) -> None:
+    """Raise INVALID_ARGUMENT for the first attribute that breaks PUB-24..26 or PUB-28.
+
+    Keys and values of no more than `short_...` characters are short enough.
+    """
     if len(attributes) > limits.ATTRIBUTES_PER_MESSAGE:
         raise errors.too_large("attribute_count", len(attributes), limits.ATTRIBUTES_PER_MESSAGE)
     for key, value in attributes.items():
-        # A character has at most four bytes, so short texts need no measuring.
-        if len(key) > 64 or len(value) > 256:
+        if len(key) > short_key or len(value) > short_value:
             _check_attribute_size(key, value)
         if key[:1] in "gG" and _is_forbidden(key):
             raise errors.bad_attribute_key(key)

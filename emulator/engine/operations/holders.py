@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from emulator.engine.delivery.delivery import Delivery
+from emulator.engine.delivery.events import HolderClosed, HolderLeft, HolderOpened
 from emulator.engine.delivery.holder import Holder
-from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.delivery.leases import Lease
+from emulator.engine.delivery.outcome import Effect, Outcome
 from emulator.engine.resources.departure import Departure
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.world import World
@@ -38,13 +39,13 @@ class Properties(NamedTuple):
 class Leases(NamedTuple):
     """New leases, how many messages more could be leased, and what the subscription promises.
 
-    `attempts` has the delivery attempt of each, where they are counted (DLQ-01).
+    `is_attempt_shown`: consumers are told which attempt each of them is (DLQ-01).
     `is_blocked`: messages are there that the holder's window has no room for; a `Room` effect
     says when it has.
     """
 
-    leases: list[Delivery]
-    attempts: list[int] | None
+    leases: list[Lease]
+    is_attempt_shown: bool
     remaining: int
     is_blocked: bool
     properties: Properties
@@ -70,8 +71,13 @@ class Holders:
         world.holders[holder.id] = holder
         if not holder.is_passing:
             found.holders[holder] = None
-        found.last_active_us = now
-        return Outcome(holder.id)
+        found.use(now)
+        if world.recording.is_on:
+            event = HolderOpened(
+                holder.id, subscription, window.ack_deadline_us, *window[:2], window.is_passing
+            )
+            world.recording.add(event)
+        return world.outcome(holder.id)
 
     def pull(self, subscription: str, max_messages: int, *, now: int) -> Outcome[Leases]:
         """Lease what a Pull may return now, which can be nothing (PUL-01, PUL-02, DLV-20).
@@ -85,9 +91,9 @@ class Holders:
         if found is None:
             found = self._world.subscription(subscription)
         found.check_consumable()
-        found.last_active_us = now
-        deliveries = _lease(found, max_messages, found.ack_deadline_us, None, now)
-        return Outcome(_leases(found, deliveries, is_blocked=False))
+        found.use(now)
+        leases = _lease(found, max_messages, found.ack_deadline_us, None, now)
+        return self._world.outcome(_leases(found, leases, is_blocked=False))
 
     def lease(self, holder_id: int, limit: int, *, among: int = 1, now: int) -> Outcome[Leases]:
         """Lease `limit` messages at most, fewer where the window has not the room (STR-07).
@@ -103,16 +109,16 @@ class Holders:
         if among > 1:
             limit = min(limit, -(-found.backlog.available // among))
         deadline_us = holder.ack_deadline_us
-        deliveries = _lease(
+        leases = _lease(
             found,
             min(limit, holder.max_messages),
             found.ack_deadline_us if deadline_us is None else deadline_us,
             None if holder.is_passing else holder,
             now,
         )
-        if deliveries or holder.is_passing:
-            found.last_active_us = now  # SUB-22: a consumer that receives
-        return Outcome(_leases(found, deliveries, is_blocked=holder.is_blocked))
+        if leases or holder.is_passing:
+            found.use(now)  # SUB-22: a consumer that receives
+        return self._world.outcome(_leases(found, leases, is_blocked=holder.is_blocked))
 
     def half_close(self, holder_id: int, *, is_sending: bool, now: int) -> Outcome[None]:
         """The client of a stream has said all: take back what it never answered (STR-14).
@@ -123,7 +129,7 @@ class Holders:
         if holder is None:
             return Outcome(None)
         holder.has_half_closed = True
-        return self._depart(holder, None if is_sending else now)
+        return self._world.outcome(None, self._depart(holder, None if is_sending else now))
 
     def close(self, holder_id: int, *, now: int) -> Outcome[None]:
         """A holder is over; its leases run on and fill no window (STR-05).
@@ -133,22 +139,28 @@ class Holders:
         holder = self._world.holders.pop(holder_id, None)
         if holder is None:
             return Outcome(None)
-        outcome = self._depart(holder, now + limits.LAST_ANSWERS_MS * MILLISECOND_US)
+        effects = self._depart(holder, now + limits.LAST_ANSWERS_MS * MILLISECOND_US)
         found = self._world.subscriptions.get(holder.subscription)
         if found is not None:
             found.holders.pop(holder, None)
-        return outcome
+        if self._world.recording.is_on:
+            self._world.recording.add(HolderClosed(holder_id))
+        return self._world.outcome(None, effects)
 
-    def _depart(self, holder: Holder, at_us: int | None) -> Outcome[None]:
+    def _depart(self, holder: Holder, at_us: int | None) -> tuple[Effect, ...]:
         """The client of a holder goes; look at `at_us` for what it left unanswered."""
         holder.is_open = False
         found = self._world.subscriptions.get(holder.subscription)
         if found is None or holder.is_passing:
-            return Outcome(None)
+            return ()
         if at_us is not None and (holder.sends_receipts or holder.has_nacked):
             found.alarms.set(Departure(holder, found.backlog), at_us)
+        else:
+            at_us = None
+        if self._world.recording.is_on:
+            self._world.recording.add(HolderLeft(holder.id, holder.has_half_closed, at_us))
         # Keys that were kept for it are anybody's now.
-        return Outcome(None, (found.backlog.wake,))
+        return (found.backlog.wake,)
 
 
 def properties_of(found: Subscription) -> Properties:
@@ -159,7 +171,7 @@ def properties_of(found: Subscription) -> Properties:
 
 def _lease(
     found: Subscription, limit: int, deadline_us: int, holder: Holder | None, now: int
-) -> list[Delivery]:
+) -> list[Lease]:
     """Lease `limit` messages at most for `deadline_us` from `now` on."""
     return found.backlog.lease(
         min(limit, limits.PULL_MESSAGES),
@@ -170,9 +182,7 @@ def _lease(
     )
 
 
-def _leases(found: Subscription, deliveries: list[Delivery], *, is_blocked: bool) -> Leases:
+def _leases(found: Subscription, leases: list[Lease], *, is_blocked: bool) -> Leases:
     backlog = found.backlog
-    attempts = None
-    if backlog.rules.max_attempts:
-        attempts = [backlog.delivery_attempt(delivery) for delivery in deliveries]
-    return Leases(deliveries, attempts, backlog.available, is_blocked, properties_of(found))
+    is_attempt_shown = backlog.rules.max_attempts > 0
+    return Leases(leases, is_attempt_shown, backlog.available, is_blocked, properties_of(found))

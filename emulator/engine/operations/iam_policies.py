@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from emulator.api import iam
 from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.resources.events import PolicySet
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits, names
+from emulator.engine.values.copying import copied
 
 #: The etag of a resource that never had a policy; `ACAB` in JSON (IAM-02).
 _NO_POLICY_ETAG = b"\x00\x20\x01"
@@ -41,7 +43,9 @@ class Policies:
         policy.version = _VERSION_WITH_CONDITIONS if has_conditions else 1
         policy.etag = b"\x07" + world.policy_changes.to_bytes(7, "big")
         world.policies[resource] = policy
-        return Outcome(self._current(resource))
+        if world.recording.is_on:
+            world.recording.add(PolicySet(resource, copied(policy)))
+        return world.outcome(self._current(resource))
 
     def test(self, resource: str, permissions: list[str], *, now: int) -> Outcome[list[str]]:
         """Return those of `permissions` that the caller has: all, or none on nothing (IAM-05)."""

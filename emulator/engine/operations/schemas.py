@@ -10,6 +10,7 @@ import builtins
 
 from emulator.api import schema
 from emulator.engine.delivery.outcome import Outcome
+from emulator.engine.resources.events import ResourceGone, RevisionGone, RevisionMade
 from emulator.engine.resources.schema import Compiled, Revision, Schema, check_of, reason_of
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits, names, schema_errors
@@ -46,12 +47,18 @@ class Schemas:
         name = self.check_new(parent, schema_id, given, now=now).value
         self._world.project(names.project_of(name))
         made = self._world.schemas[name] = Schema(name)
-        return Outcome(self._add(made, given, compiled, now))
+        return self._add(made, given, compiled, now)
 
-    def _add(self, to: Schema, given: schema.Schema, compiled: Compiled, now: int) -> schema.Schema:
-        number = self._world.next_revision()
-        revision_id = names.revision_id(self._world.nonce, number)
-        return copied(to.add(given, compiled, revision_id, number, now).resource)
+    def _add(
+        self, to: Schema, given: schema.Schema, compiled: Compiled, now: int
+    ) -> Outcome[schema.Schema]:
+        world = self._world
+        number = world.next_revision()
+        revision_id = names.revision_id(world.nonce, number)
+        resource = to.add(given, compiled, revision_id, number, now).resource
+        if world.recording.is_on:
+            world.recording.add(RevisionMade(copied(resource), number))
+        return world.outcome(copied(resource))
 
     def get(self, name: str, view: int, *, now: int) -> Outcome[schema.Schema]:
         """Return a schema, or the revision that `name` carries (SCH-04)."""
@@ -101,7 +108,7 @@ class Schemas:
         }
         if any(problems.values()):
             raise schema_errors.incompatible_revision(problems)
-        return Outcome(self._add(found, given, compiled, now))
+        return self._add(found, given, compiled, now)
 
     def rollback(self, name: str, revision_id: str, *, now: int) -> Outcome[schema.Schema]:
         """Add a revision with the definition of an older one; return it (SCH-07)."""
@@ -110,7 +117,7 @@ class Schemas:
             raise errors.invalid_argument("revision_id")
         source = found.revision(revision_id)
         _check_room(found)
-        return Outcome(self._add(found, source.resource, source.compiled, now))
+        return self._add(found, source.resource, source.compiled, now)
 
     def delete_revision(self, name: str, *, now: int) -> Outcome[schema.Schema]:
         """Delete the revision that `name` carries; return the latest that is left (SCH-08)."""
@@ -122,7 +129,10 @@ class Schemas:
         if len(found.revisions) == 1:
             raise schema_errors.last_revision()
         found.remove(revision)
-        return Outcome(copied(found.latest.resource))
+        world = self._world
+        if world.recording.is_on:
+            world.recording.add(RevisionGone(base, revision_id))
+        return world.outcome(copied(found.latest.resource))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a schema; its topics show that, and take no message any more (SCH-09)."""
@@ -134,7 +144,9 @@ class Schemas:
         for topic in world.topics.values():
             if topic.schema is not None and topic.schema.schema is found:
                 topic.resource.schema_settings.schema = names.DELETED_SCHEMA
-        return Outcome(None)
+        if world.recording.is_on:
+            world.recording.add(ResourceGone(name, now))
+        return world.outcome(None)
 
     def check_new_definition(self, parent: str, given: schema.Schema, *, now: int) -> Outcome[None]:
         """Raise unless `given`, which belongs to no schema yet, is worth compiling (SCH-10)."""

@@ -7,9 +7,10 @@ from itertools import chain
 from operator import attrgetter
 
 from emulator.api import pubsub
-from emulator.engine.delivery.backlog import NEVER
+from emulator.engine.delivery.ages import NO_TIME_US
+from emulator.engine.delivery.events import BacklogReplaced
+from emulator.engine.delivery.feed import Feed, matches
 from emulator.engine.delivery.outcome import Effect, Outcome
-from emulator.engine.delivery.replay import Feed, matches
 from emulator.engine.log.message_log import Message
 from emulator.engine.resources.snapshot import Snapshot
 from emulator.engine.resources.subscription import Subscription
@@ -31,14 +32,14 @@ class Seeking:
         target = request.WhichOneof("target")
         if target is None:
             raise errors.no_seek_target()
-        found.last_active_us = now
+        found.use(now)
         if found.resource.detached:
             raise errors.detached_subscription()
         if target == "time":
             effects = self._to_time(found, durations.timestamp_us(request.time))
         else:
             effects = self._to_snapshot(found, self._world.snapshot(request.snapshot))
-        return Outcome(None, effects)
+        return self._world.outcome(None, effects)
 
     def _to_time(self, found: Subscription, time_us: int) -> tuple[Effect, ...]:
         """What was published before `time_us` is acked, what came then or later is not (SEK-03)."""
@@ -57,6 +58,8 @@ class Seeking:
         def wants(message: Message) -> bool:
             return message.publish_time_us >= time_us
 
+        if self._world.recording.is_on:
+            self._world.recording.add(BacklogReplaced(found.name, start, time_us, None))
         return _replace(found, start, carried, count, wants, kept)
 
     def _to_snapshot(self, found: Subscription, target: Snapshot) -> tuple[Effect, ...]:
@@ -64,26 +67,30 @@ class Seeking:
         if found.log is not target.log:
             raise errors.snapshot_of_another_topic(found.resource.topic, target.resource.topic)
         _settle_feed(found)
-        backlog = found.backlog
+        backlog, passes = found.backlog, found.backlog.filter
         unacked = target.unacked
+        if self._world.recording.is_on:
+            event = BacklogReplaced(found.name, target.position, None, target.name)
+            self._world.recording.add(event)
         if found.history is None:
             return _replace(
                 found,
                 target.position,
                 iter(unacked),
                 len(unacked),
-                lambda message: matches(backlog, message),
+                lambda message: matches(passes, message),
                 [target.oldest_us],
             )
         # What is acked by this, that was not, is retained (SEK-11).
         positions = {message.position for message in unacked}
         others, count = backlog.unacked()
+        found.history.reach_back(target.position)
         return _replace(
             found,
             target.position,
             chain(unacked, (m for m in others if m.position not in positions)),
             len(unacked) + count,
-            lambda message: message.position in positions and matches(backlog, message),
+            lambda message: message.position in positions and matches(passes, message),
             [target.oldest_us, backlog.oldest_us],
         )
 
@@ -92,7 +99,7 @@ def _settle_feed(found: Subscription) -> None:
     """Have an earlier seek's feed carry no more, where what it drops must be known, or is much."""
     feed = found.backlog.feed
     if feed is not None and (found.history is not None or feed.chained >= _CHAINED):
-        feed.bring_all_carried(found.backlog)
+        found.backlog.feed_carried()
 
 
 def _merged(
@@ -121,9 +128,9 @@ def _replace(
 
     `kept` are times before which nothing of `carried` was published.
     """
-    oldest_us = min((time_us for time_us in kept if time_us is not None), default=NEVER)
+    oldest_us = min((time_us for time_us in kept if time_us is not None), default=NO_TIME_US)
     backlog = found.new_backlog(start)
-    backlog.feed = Feed(
+    feed = Feed(
         carried,
         count,
         wants,
@@ -132,6 +139,7 @@ def _replace(
         log=found.log if backlog.is_indexed else None,
         former=found.backlog,
     )
+    backlog.feed_from(feed)
     effects = found.replace_backlog(backlog)
     found.schedule()
     return effects

@@ -9,6 +9,7 @@ from emulator.api import pubsub
 from emulator.engine.delivery.outcome import Outcome
 from emulator.engine.log.message_log import Message
 from emulator.engine.resources import snapshot
+from emulator.engine.resources.events import SnapshotChanged, SnapshotSet
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.world import World
 from emulator.engine.values import durations, errors, labels, limits, names
@@ -31,7 +32,7 @@ class Snapshots:
         source = world.subscription(given.subscription)
         labels.check(given.labels)
         self._check_quotas(owner.id, source)
-        source.last_active_us = now
+        source.use(now)
         position, unacked = source.capture()
         expire_us = _expire_us(_oldest_us(source, position, unacked), now)
         resource = pubsub.Snapshot(
@@ -40,11 +41,15 @@ class Snapshots:
             expire_time=durations.to_timestamp(expire_us - expire_us % 1_000),
             labels=given.labels,
         )
-        made = snapshot.Snapshot(world, resource, source.log, position, unacked)
+        made = snapshot.Snapshot(resource, source.log, position, unacked, world.delete_snapshot)
         world.snapshots[name] = made
         world.snapshots_made += 1
         owner.alarms.set(made, expire_us)
-        return Outcome(copied(resource))
+        if world.recording.is_on:
+            positions = tuple(message.position for message in unacked)
+            copy, name = copied(resource), given.subscription
+            world.recording.add(SnapshotSet(copy, name, position, positions, expire_us))
+        return world.outcome(copied(resource))
 
     def _check_quotas(self, project: str, source: Subscription) -> None:
         limit = limits.SNAPSHOTS_PER_PROJECT
@@ -64,12 +69,15 @@ class Snapshots:
         """Change the labels (UPD-07)."""
         found = self._world.snapshot(given.name)
         found.resource = snapshot.updated(found.resource, given, paths)
-        return Outcome(copied(found.resource))
+        if self._world.recording.is_on:
+            self._world.recording.add(SnapshotChanged(copied(found.resource)))
+        return self._world.outcome(copied(found.resource))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a snapshot and what only it holds (SNP-06)."""
-        self._world.snapshot(name).delete()
-        return Outcome(None)
+        self._world.snapshot(name)
+        self._world.delete_snapshot(name, now)
+        return self._world.outcome(None)
 
     def list(
         self, project: str, page_size: int, page_token: str, *, now: int

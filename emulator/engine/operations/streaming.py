@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from emulator.api import pubsub
 from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.events import HolderDeadline
 from emulator.engine.delivery.exactly_once import AckReport
+from emulator.engine.delivery.holder import Holder
 from emulator.engine.delivery.outcome import Outcome
 from emulator.engine.operations.holders import Holders, Properties, Window, properties_of
 from emulator.engine.resources.world import World
@@ -59,12 +61,12 @@ class Streaming:
         check_leases(request)
         holder = self._world.holder(holder_id)
         found = self._world.subscription(holder.subscription)
-        found.last_active_us = now
+        found.use(now)
         backlog = found.backlog
         backlog.check_ack_ids(request.ack_ids)
         backlog.check_ack_ids(request.modify_deadline_ack_ids)
         if request.stream_ack_deadline_seconds:
-            holder.ack_deadline_us = request.stream_ack_deadline_seconds * SECOND_US
+            self._set_deadline(holder, request.stream_ack_deadline_seconds * SECOND_US)
         confirmation = Confirmation()
         if request.ack_ids:
             _confirm_acks(confirmation, backlog.acknowledge(request.ack_ids))
@@ -72,7 +74,12 @@ class Streaming:
             _modify(backlog, request, now, confirmation)
         is_empty = not confirmation.ByteSize()
         receipt = Receipt(None if is_empty else confirmation, properties_of(found))
-        return Outcome(receipt, backlog.take_effects())
+        return self._world.outcome(receipt, backlog.take_effects())
+
+    def _set_deadline(self, holder: Holder, ack_deadline_us: int) -> None:
+        holder.ack_deadline_us = ack_deadline_us
+        if self._world.recording.is_on:
+            self._world.recording.add(HolderDeadline(holder.id, ack_deadline_us))
 
 
 def _modify(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine.delivery import dead_letter
 from emulator.engine.delivery.ack_ids import AckIdMint
-from emulator.engine.delivery.dead_letter import Forwarder
 from emulator.engine.delivery.outcome import Effect, Ended, Outcome
 from emulator.engine.filters import compile_filter
-from emulator.engine.resources import subscription, subscription_resource
+from emulator.engine.resources import dead_letter_target, subscription, subscription_resource
+from emulator.engine.resources.events import ResourceGone, SubscriptionSet
 from emulator.engine.resources.inactivity import Inactivity
 from emulator.engine.resources.topic import Topic
 from emulator.engine.resources.world import World
@@ -34,20 +33,28 @@ class Subscriptions:
         resource = subscription_resource.complete(given)
         resource.name = name
         passes = compile_filter(resource.filter)
-        dead_letter.check_target(world, resource)
+        dead_letter_target.check(world, resource)
         self._check_quotas(project.id, topic)
         world.generation += 1
         mint = AckIdMint(name, world.nonce, world.generation)
         topic.show_retention(resource)
-        made = subscription.Subscription(resource, topic, project, mint, passes)
-        made.backlog.forwarder = Forwarder(world, resource)
-        made.last_active_us = now
+        made = subscription.Subscription(
+            resource, topic, project, mint, passes, world.recording, world.generation
+        )
+        made.backlog.forward_by(dead_letter_target.forwarder(world, resource))
+        made.use(now)
         made.inactivity = Inactivity(made, self._expire)
         project.alarms.set(made.inactivity, made.inactivity.next_us)
         world.subscriptions[name] = made
         topic.attach(made)
         made.schedule()
-        return Outcome(copied(resource))
+        self._record(made, now, is_new=True)
+        return world.outcome(copied(resource))
+
+    def _record(self, made: subscription.Subscription, now: int, *, is_new: bool) -> None:
+        if self._world.recording.is_on:
+            resource, generation = copied(made.resource), made.generation
+            self._world.recording.add(SubscriptionSet(resource, generation, now, is_new))
 
     def _check_quotas(self, project: str, topic: Topic) -> None:
         errors.check_quota(
@@ -59,29 +66,30 @@ class Subscriptions:
     def get(self, name: str, *, now: int) -> Outcome[pubsub.Subscription]:
         """Return a subscription; to look at it is to use it (SUB-22)."""
         found = self._world.subscription(name)
-        found.last_active_us = now
-        return Outcome(copied(found.resource))
+        found.use(now)
+        return self._world.outcome(copied(found.resource))
 
     def update(
         self, given: pubsub.Subscription, paths: Sequence[str], *, now: int
     ) -> Outcome[pubsub.Subscription]:
         """Change the fields that `paths` name, all or none; return the subscription (UPD-06)."""
         found = self._world.subscription(given.name)
-        found.last_active_us = now
+        found.use(now)
         was_pull = found.is_pull
         resource = subscription_resource.updated(found.resource, given, paths)
         if any(path.startswith("dead_letter_policy") for path in paths):
-            dead_letter.check_target(self._world, resource)
+            dead_letter_target.check(self._world, resource)
         found.resource = resource
-        found.backlog.forwarder = Forwarder(self._world, resource)
+        found.backlog.forward_by(dead_letter_target.forwarder(self._world, resource))
         found.apply()
+        self._record(found, now, is_new=False)
         effects: list[Effect] = []
         if not resource.detached:
             effects += found.retention.look(now)
             found.alarms.set(found.inactivity, found.inactivity.next_us)
         if was_pull and not found.is_pull:
             effects.append(Ended(found.name, errors.unsupported_subscription_type()))  # STR-13
-        return Outcome(copied(found.resource), tuple(effects))
+        return self._world.outcome(copied(found.resource), effects)
 
     def detach(self, name: str, *, now: int) -> Outcome[None]:
         """Cut a subscription off from its topic for good; its backlog is gone (SUB-21)."""
@@ -90,19 +98,22 @@ class Subscriptions:
             return Outcome(None)
         found.drop()
         found.resource.detached = True
-        return Outcome(None, (Ended(name, errors.detached_subscription()),))
+        self._record(found, now, is_new=False)
+        return self._world.outcome(None, (Ended(name, errors.detached_subscription()),))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a subscription; its backlog is gone at once (SUB-20)."""
         self._world.subscription(name)
-        return Outcome(None, self._expire(name))
+        return self._world.outcome(None, self._expire(name, now))
 
-    def _expire(self, name: str) -> tuple[Effect, ...]:
+    def _expire(self, name: str, now: int) -> tuple[Effect, ...]:
         world = self._world
         found = world.subscriptions.pop(name)
         world.policies.pop(name, None)
         if not found.resource.detached:
             found.drop()
+        if world.recording.is_on:
+            world.recording.add(ResourceGone(name, now))
         return (Ended(name, errors.not_found(name)),)
 
     def list(

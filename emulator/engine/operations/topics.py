@@ -6,10 +6,10 @@ import builtins
 from collections.abc import Sequence
 
 from emulator.api import pubsub
-from emulator.engine.delivery import dead_letter
 from emulator.engine.delivery.outcome import Effect, Outcome
 from emulator.engine.operations import schema_settings
-from emulator.engine.resources import topic
+from emulator.engine.resources import dead_letter_target, topic
+from emulator.engine.resources.events import ResourceGone, TopicSet
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits, names
 from emulator.engine.values.copying import copied
@@ -28,11 +28,18 @@ class Topics:
         resource = topic.complete(given)
         schema = schema_settings.resolved(world, resource)
         world.check_project_quota(names.TOPICS, project.id, limits.TOPICS_PER_PROJECT)
-        made = topic.Topic(resource)
+        world.topics_made += 1
+        made = topic.Topic(resource, world.topics_made)
         made.schema = schema
         made.apply(project, now)
         world.topics[given.name] = made
-        return Outcome(copied(resource))
+        self._record(made, now)
+        return world.outcome(copied(resource))
+
+    def _record(self, made: topic.Topic, now: int) -> None:
+        if self._world.recording.is_on:
+            event = TopicSet(copied(made.resource), made.generation, now)
+            self._world.recording.add(event)
 
     def get(self, name: str, *, now: int) -> Outcome[pubsub.Topic]:
         """Return a topic."""
@@ -47,9 +54,10 @@ class Topics:
         if schema_settings.is_named(paths):
             found.schema = schema_settings.resolved(self._world, resource, found.schema)
         found.resource = resource
+        self._record(found, now)
         project = self._world.project(names.project_of(given.name))
         effects = found.apply(project, now)
-        return Outcome(copied(found.resource), tuple(effects))
+        return self._world.outcome(copied(found.resource), effects)
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a topic; its subscriptions stay, with their backlogs (TOP-11)."""
@@ -66,8 +74,10 @@ class Topics:
         for snapshot in self._world.snapshots.values():
             if snapshot.log is found.log:
                 snapshot.resource.topic = names.DELETED_TOPIC  # SNP-09
-        dead_letter.show_deleted(self._world, name)
-        return Outcome(None, tuple(effects))
+        dead_letter_target.show_deleted(self._world, name)
+        if self._world.recording.is_on:
+            self._world.recording.add(ResourceGone(name, now))
+        return self._world.outcome(None, effects)
 
     def list(
         self, project: str, page_size: int, page_token: str, *, now: int

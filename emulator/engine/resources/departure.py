@@ -5,19 +5,25 @@ from __future__ import annotations
 from emulator.engine.delivery import unanswered
 from emulator.engine.delivery.backlog import Backlog
 from emulator.engine.delivery.holder import Holder
-from emulator.engine.delivery.outcome import Effect
-from emulator.engine.resources.alarms import Thing
+from emulator.engine.delivery.outcome import Due, Effect
+from emulator.engine.resources.alarms import HasAlarm
 
 #: How many leases one ring takes back, so that no call takes long.
 _SLICE = 2_000
 
 
-class Departure(Thing):
+class Departure(HasAlarm):
     """Takes back, when its alarm rings, what is then still unanswered. No failure is counted."""
+
+    due = Due.DEPARTURE
 
     def __init__(self, holder: Holder, backlog: Backlog) -> None:
         self._holder = holder
         self._backlog = backlog
+
+    @property
+    def name(self) -> str:
+        return self._holder.subscription
 
     def ring(self, now: int) -> tuple[list[Effect], int | None]:
         backlog = self._backlog
@@ -25,7 +31,7 @@ class Departure(Thing):
             return [], None
         found = unanswered.newest(self._holder, _SLICE)
         returned = unanswered.returnable(found)
-        backlog.release([(delivery, delivery.ack_id) for delivery in returned])
+        backlog.release([delivery.ack_id for delivery in returned])
         is_more = bool(returned) and len(found) == _SLICE
         return list(backlog.take_effects()), now if is_more else None
 

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from emulator.engine.delivery.outcome import Effect, Fired
-from emulator.engine.resources.alarms import Thing
+from emulator.api import pubsub
+from emulator.engine.delivery.outcome import Due, Effect, Fired
+from emulator.engine.resources.alarms import HasAlarm
 from emulator.engine.values import durations
 
-if TYPE_CHECKING:
-    from emulator.engine.resources.subscription import Subscription
+
+class Perishable(Protocol):
+    """A subscription, as far as its end by inactivity goes."""
+
+    resource: pubsub.Subscription
+    last_active_us: int
+
+    @property
+    def name(self) -> str: ...
 
 
-class Inactivity(Thing):
+class Inactivity(HasAlarm):
     """Rings when a subscription may have been idle for its time to live.
 
     Use only notes the time; it is looked at here. `delete` deletes the subscription by name.
     """
 
+    due = Due.SUBSCRIPTION_EXPIRY
+
     def __init__(
-        self, subscription: Subscription, delete: Callable[[str], tuple[Effect, ...]]
+        self, subscription: Perishable, delete: Callable[[str, int], tuple[Effect, ...]]
     ) -> None:
         self._subscription = subscription
         self._delete = delete
+
+    @property
+    def name(self) -> str:
+        return self._subscription.name
 
     @property
     def next_us(self) -> int | None:
@@ -38,5 +52,5 @@ class Inactivity(Thing):
         if next_us is None or next_us > now:
             return [], next_us
         name = self._subscription.name
-        effects = self._delete(name)
-        return [*effects, Fired(now, "subscription expiry", name, 1)], None
+        effects = self._delete(name, now)
+        return [*effects, Fired(now, Due.SUBSCRIPTION_EXPIRY, name, 1)], None

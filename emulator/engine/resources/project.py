@@ -6,10 +6,12 @@ from collections import deque
 from typing import Protocol
 
 from emulator.engine.delivery.backlog import Backlog
-from emulator.engine.delivery.deadline_heap import DeadlineHeap
+from emulator.engine.delivery.deadlines import Deadlines
+from emulator.engine.delivery.events import Recording
 from emulator.engine.delivery.outcome import Effect
 from emulator.engine.log.message_log import MessageLog
 from emulator.engine.resources.alarms import Alarms
+from emulator.engine.resources.events import ChoreDone
 
 
 class Chore(Protocol):
@@ -23,13 +25,14 @@ class Chore(Protocol):
 class Project:
     """What runs on one project's time: the leases of its subscriptions, and its chores."""
 
-    __slots__ = ("_freeing", "alarms", "chores", "delays", "id", "leases")
+    __slots__ = ("_freeing", "alarms", "backoffs", "chores", "id", "leases", "recording")
 
-    def __init__(self, project_id: str) -> None:
+    def __init__(self, project_id: str, recording: Recording) -> None:
         self.id = project_id
-        self.leases = DeadlineHeap()
-        self.delays = DeadlineHeap()  # backoffs
-        self.alarms = Alarms()
+        self.recording = recording
+        self.leases: Deadlines[Backlog] = Deadlines()
+        self.backoffs: Deadlines[Backlog] = Deadlines()
+        self.alarms = Alarms(recording)
         self.chores: deque[Chore] = deque()
         self._freeing: set[MessageLog] = set()
 
@@ -49,6 +52,8 @@ class Project:
                 effects += chore.take_effects()
             if done < budget:
                 self.chores.popleft()
+                if self.recording.is_on:
+                    self.recording.add(ChoreDone(self.id))
                 if isinstance(chore, MessageLog):
                     self._freeing.discard(chore)
             budget -= done

@@ -2,29 +2,80 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import Protocol
 
-from emulator.engine.delivery.ages import Ages
-from emulator.engine.delivery.outcome import Effect, Fired
-from emulator.engine.log.message_log import Message, MessageLog
-from emulator.engine.resources.alarms import Thing
-
-if TYPE_CHECKING:
-    from emulator.engine.resources.project import Project
-    from emulator.engine.resources.subscription import Subscription
-    from emulator.engine.resources.topic import Topic
+from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.history import History
+from emulator.engine.delivery.outcome import Due, Effect, Fired
+from emulator.engine.log.message_log import MessageLog
+from emulator.engine.resources.alarms import Alarms, HasAlarm
+from emulator.engine.resources.events import TopicExpired
+from emulator.engine.resources.project import Project
 
 
-class TopicRetention(Thing):
+class Retention(HasAlarm):
+    """Has messages go when they are `retention_us` old."""
+
+    @property
+    @abstractmethod
+    def retention_us(self) -> int:
+        """In microseconds."""
+
+
+class Retainer(Protocol):
+    """A topic, as far as retention knows it: `asleep` has no alarm for want of a message."""
+
+    log: MessageLog
+    asleep: dict[Retention, Alarms]
+
+    @property
+    def name(self) -> str: ...
+
+
+class Retaining(Protocol):
+    """A subscription, as far as retention knows it."""
+
+    backlog: Backlog
+    history: History | None
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def alarms(self) -> Alarms: ...
+
+    @property
+    def own_retention_us(self) -> int: ...
+
+    @property
+    def effective_retention_us(self) -> int: ...
+
+    def free_log(self) -> None: ...
+
+    def sleep(self) -> None: ...
+
+
+class TopicRetention(Retention):
     """Keeps what a topic's log held in the last `retention_us`, whoever has acked it (SEK-10)."""
 
-    def __init__(self, topic: Topic, project: Project, retention_us: int) -> None:
+    due = Due.TOPIC_RETENTION
+
+    def __init__(self, topic: Retainer, project: Project, retention_us: int) -> None:
         self._topic = topic
         self._project = project
         self._log = topic.log
         self._reader = topic.log.attach()
-        self.retention_us = retention_us
-        topic.sleepers[self] = project.alarms
+        self._retention_us = retention_us
+        topic.asleep[self] = project.alarms
+
+    @property
+    def name(self) -> str:
+        return self._topic.name
+
+    @property
+    def retention_us(self) -> int:
+        return self._retention_us
 
     @property
     def position(self) -> int:
@@ -44,15 +95,17 @@ class TopicRetention(Thing):
         if count > 0:
             self._log.advance(self._reader, position)
             self._project.free(self._log)
-            effects.append(Fired(now, "topic retention", self._topic.name, count))
+            if self._project.recording.is_on:
+                self._project.recording.add(TopicExpired(self._topic.name, position))
+            effects.append(Fired(now, Due.TOPIC_RETENTION, self._topic.name, count))
         next_us = self.next_us
         if next_us is None:
-            self._topic.sleepers[self] = self._project.alarms
+            self._topic.asleep[self] = self._project.alarms
         return effects, next_us
 
     def change(self, retention_us: int, now: int) -> list[Effect]:
         """Keep for another time from now on; what is too old then goes at once (DLV-42)."""
-        self.retention_us = retention_us
+        self._retention_us = retention_us
         effects, next_us = self.ring(now)
         self._project.alarms.set(self, next_us)
         return effects
@@ -60,69 +113,22 @@ class TopicRetention(Thing):
     def close(self) -> None:
         """Keep nothing any more."""
         self._project.alarms.set(self, None)
-        self._topic.sleepers.pop(self, None)
+        self._topic.asleep.pop(self, None)
         self._log.detach(self._reader)
         self._project.free(self._log)
 
 
-class History:
-    """The acked messages that one subscription retains (SEK-11).
-
-    What was published since it began stays in the log; `older` are messages from before, acked
-    since, by their positions.
-    """
-
-    def __init__(self, log: MessageLog, position: int) -> None:
-        self._log = log
-        self._reader = log.attach(position)
-        self._start = position
-        self.older: dict[int, Message] = {}
-        self._ages: Ages[int] = Ages(())
-
-    @property
-    def position(self) -> int:
-        """From here on everything can come back."""
-        return self._reader.position
-
-    def acked(self, message: Message) -> None:
-        """Take note that `message` was acked."""
-        if message.position < self._start:
-            self.older[message.position] = message
-            self._ages.add(message.publish_time_us, message.position)
-
-    def unacked(self, message: Message) -> None:
-        """Take note that `message` is acked no longer."""
-        self.older.pop(message.position, None)
-
-    def take_older(self) -> dict[int, Message]:
-        """Let go of the older messages, and return them."""
-        older, self.older, self._ages = self.older, {}, Ages(())
-        return older
-
-    @property
-    def oldest_us(self) -> int | None:
-        """Nothing retained was published before this; None without anything."""
-        times = (self._ages.oldest_us, self._log.time_at(self._reader.position))
-        return min((time_us for time_us in times if time_us is not None), default=None)
-
-    def expire(self, cutoff_us: int) -> None:
-        """Let go of what was published at `cutoff_us` or before."""
-        position = self._log.position_at(cutoff_us + 1)
-        if position > self._reader.position:
-            self._log.advance(self._reader, position)
-        for older in self._ages.until(cutoff_us):
-            self.older.pop(older, None)
-
-    def close(self) -> None:
-        """Keep nothing any more."""
-        self._log.detach(self._reader)
-
-
-class SubscriptionRetention(Thing):
+class SubscriptionRetention(Retention):
     """Drops a subscription's messages, unacked and retained, when they are too old (DLV-41)."""
 
-    def __init__(self, subscription: Subscription) -> None:
+    due = Due.RETENTION
+
+    def __init__(self, subscription: Retaining) -> None:
         self._subscription = subscription
+
+    @property
+    def name(self) -> str:
+        return self._subscription.name
 
     @property
     def retention_us(self) -> int:
@@ -154,11 +160,11 @@ class SubscriptionRetention(Thing):
         count = backlog.expire(now - subscription.effective_retention_us)
         effects = list(backlog.take_effects())
         if count:
-            effects.append(Fired(now, "retention", subscription.name, count))
+            effects.append(Fired(now, Due.RETENTION, subscription.name, count))
         if subscription.history is not None:
             subscription.history.expire(now - subscription.own_retention_us)
         next_us = self.next_us
         subscription.free_log()
         if next_us is None:
-            subscription.topic.sleepers[self] = subscription.alarms
+            subscription.sleep()
         return effects, next_us

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from emulator.api import pubsub
-from emulator.engine.delivery.outcome import Effect, Fired
+from emulator.engine.delivery.outcome import Due, Effect, Fired
 from emulator.engine.log.message_log import Message, MessageLog
-from emulator.engine.resources.alarms import Thing
-from emulator.engine.values import field_masks, labels, names
-
-if TYPE_CHECKING:
-    from emulator.engine.resources.world import World
+from emulator.engine.resources.alarms import HasAlarm
+from emulator.engine.values import field_masks, labels
 
 _MASKABLE = field_masks.Maskable(kind="Snapshot", hint="expire_time", mutable={"labels"})  # UPD-07
 
 
-class Snapshot(Thing):
+class Snapshot(HasAlarm):
     """`position` is where in `log` it begins; `unacked` are messages from before, in order.
 
-    It holds all of them for as long as it lives, whatever becomes of the subscription.
+    It holds all of them for as long as it is there, whatever becomes of the subscription. `delete`
+    deletes the snapshot of a name, at a time.
     """
+
+    due = Due.SNAPSHOT_EXPIRY
 
     def __init__(
         self,
-        world: World,
         resource: pubsub.Snapshot,
         log: MessageLog,
         position: int,
         unacked: tuple[Message, ...],
+        delete: Callable[[str, int], None],
     ) -> None:
-        self._world = world
+        self._delete = delete
         self.resource = resource
         self.log = log
         self.unacked = unacked
@@ -40,24 +39,18 @@ class Snapshot(Thing):
         self._remains: list[Message] = []
 
     @property
+    def name(self) -> str:
+        return self.resource.name
+
+    @property
     def position(self) -> int:
         return self._reader.position
 
     def ring(self, now: int) -> tuple[list[Effect], int | None]:
-        """It has lived its time (SNP-06)."""
+        """Delete it, as it has expired (SNP-06)."""
         name = self.resource.name
-        self.delete()
-        return [Fired(now, "snapshot expiry", name, 1)], None
-
-    def delete(self) -> None:
-        """Take it out of the world; what only it held is freed in slices."""
-        world, name = self._world, self.resource.name
-        del world.snapshots[name]
-        world.policies.pop(name, None)
-        project = world.project(names.project_of(name))
-        project.alarms.set(self, None)
-        self.close()
-        project.chores.append(self)
+        self._delete(name, now)
+        return [Fired(now, Due.SNAPSHOT_EXPIRY, name, 1)], None
 
     def close(self) -> None:
         """Hold the log no more; the rest goes by `reclaim`."""

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from emulator.api import pubsub
 from emulator.engine.delivery import delivery_rules
 from emulator.engine.delivery.ack_ids import AckIdMint
 from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.events import Dropped, Recording, Used
+from emulator.engine.delivery.history import History
 from emulator.engine.delivery.holder import Holder
-from emulator.engine.delivery.ordering import OrderedBacklog
 from emulator.engine.delivery.outcome import Available, Effect, Room
 from emulator.engine.delivery.sources import LogSource, QueueSource, ReplaySource, Source
 from emulator.engine.filters import Filter
 from emulator.engine.log.message_log import Message, MessageLog
 from emulator.engine.resources.alarms import Alarms
+from emulator.engine.resources.inactivity import Inactivity
 from emulator.engine.resources.project import Project
-from emulator.engine.resources.retention import History, SubscriptionRetention
+from emulator.engine.resources.retention import Retention, SubscriptionRetention, TopicRetention
 from emulator.engine.resources.subscription_resource import delivery_types
 from emulator.engine.values import durations, errors
 
-if TYPE_CHECKING:
-    from emulator.engine.resources.inactivity import Inactivity
-    from emulator.engine.resources.topic import Topic
+
+class Home(Protocol):
+    """The topic of a subscription, as far as that knows it."""
+
+    log: MessageLog
+    retention: TopicRetention | None
+    asleep: dict[Retention, Alarms]
+
+    def detach(self, subscription: Subscription) -> None:
+        """Deliver to `subscription` no more."""
+        ...
+
+    def note_subscriptions(self) -> None:
+        """Who has to be told what of a publish is to be found out anew."""
+        ...
 
 
 class Subscription:
@@ -32,8 +46,10 @@ class Subscription:
         "_mint",
         "_passes",
         "_project",
+        "_recording",
         "_wake",
         "backlog",
+        "generation",
         "history",
         "holders",
         "inactivity",
@@ -48,10 +64,12 @@ class Subscription:
     def __init__(
         self,
         resource: pubsub.Subscription,
-        topic: Topic,
+        topic: Home,
         project: Project,
         mint: AckIdMint,
         passes: Filter | None,
+        recording: Recording,
+        generation: int,
     ) -> None:
         self.resource = resource
         self.topic = topic
@@ -61,6 +79,8 @@ class Subscription:
         self._project = project
         self._mint = mint
         self._passes = passes
+        self._recording = recording
+        self.generation = generation
         self._wake = Available(resource.name)
         self.backlog = self.new_backlog()
         self.retention = SubscriptionRetention(self)
@@ -69,6 +89,12 @@ class Subscription:
     @property
     def name(self) -> str:
         return self.resource.name
+
+    def use(self, now: int) -> None:
+        """It is used: it will not have been idle for long (SUB-22)."""
+        self.last_active_us = now
+        if self._recording.is_on:
+            self._recording.add(Used(self.name, now))
 
     @property
     def log(self) -> MessageLog:
@@ -100,10 +126,16 @@ class Subscription:
     def new_backlog(self, start: int | None = None) -> Backlog:
         """A backlog from `start` of the log on, or of what is published from now on."""
         is_ordered = self.resource.enable_message_ordering
-        kind = OrderedBacklog if is_ordered else Backlog
-        project = self._project
-        source = self._new_source(start, is_indexed=is_ordered or self._passes is not None)
-        return kind(source, self._mint, project.leases, project.delays, self._wake, self._passes)
+        return Backlog(
+            self._new_source(start, is_indexed=is_ordered or self._passes is not None),
+            self._mint,
+            self._project.leases,
+            self._project.backoffs,
+            self._wake,
+            self._recording,
+            self._passes,
+            is_ordered=is_ordered,
+        )
 
     def _new_source(self, start: int | None, *, is_indexed: bool) -> Source:
         if is_indexed:
@@ -113,10 +145,7 @@ class Subscription:
     def replace_backlog(self, backlog: Backlog) -> tuple[Effect, ...]:
         """Go on with another backlog; every lease has ended (SEK-09)."""
         former, self.backlog = self.backlog, backlog
-        former.has_heir = True
-        backlog.rules, backlog.forwarder = former.rules, former.forwarder
-        backlog.history = self.history
-        former.close()
+        backlog.take_over(former)
         self.topic.note_subscriptions()
         self._project.chores.append(backlog)
         return (self._wake, *self._empty_windows())
@@ -125,7 +154,6 @@ class Subscription:
         effects: list[Effect] = []
         for holder in self.holders:
             holder.held_messages = holder.held_bytes = 0
-            holder.lanes.clear()
             if holder.is_blocked:
                 holder.is_blocked = False
                 effects.append(Room(holder.id))
@@ -136,10 +164,12 @@ class Subscription:
         self.topic.detach(self)
         self._project.alarms.set(self.retention, None)
         self._project.alarms.set(self.inactivity, None)
-        self.topic.sleepers.pop(self.retention, None)
+        self.topic.asleep.pop(self.retention, None)
         self._project.chores.append(self.backlog)
         self.backlog.close()
         self._stop_retaining()
+        if self._recording.is_on:
+            self._recording.add(Dropped(self.name))
 
     def capture(self) -> tuple[int, tuple[Message, ...]]:
         """What a snapshot takes: a position in the log, and unacked messages from before it."""
@@ -170,17 +200,17 @@ class Subscription:
     def apply(self) -> None:
         """Act on what the resource says now."""
         resource, backlog = self.resource, self.backlog
-        backlog.rules = delivery_rules.of(resource, backlog.rules)
+        rules = delivery_rules.of(resource, backlog.rules)
+        backlog.go_by(rules, self.history)
         if backlog.is_closed:
             return
         if not resource.retain_acked_messages:
             self._stop_retaining()
         elif self.history is None:
             # SEK-11: what is acked from now on, and not what a seek is still to drop.
-            if backlog.feed is not None:
-                backlog.feed.bring_all_carried(backlog)
+            backlog.feed_carried()
             self.history = History(self.log, backlog.log_position)
-        backlog.history = self.history
+        backlog.go_by(rules, self.history)
 
     def _stop_retaining(self) -> None:
         if self.history is not None:
@@ -197,7 +227,11 @@ class Subscription:
         next_us = self.retention.next_us
         self._project.alarms.set(self.retention, next_us)
         if next_us is None:
-            self.topic.sleepers[self.retention] = self._project.alarms
+            self.sleep()
+
+    def sleep(self) -> None:
+        """There is no message that could be too old: the next publish sets the alarm."""
+        self.topic.asleep[self.retention] = self._project.alarms
 
     def __repr__(self) -> str:
         return f"<Subscription {self.name}, {self.backlog!r}>"

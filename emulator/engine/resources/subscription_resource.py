@@ -109,7 +109,7 @@ def _fill_in_exports(resource: pubsub.Subscription) -> None:
         if not config.WhichOneof("output_format"):
             config.text_config.SetInParent()  # GCS-07
         if not config.HasField("max_duration"):
-            config.max_duration.seconds = 300  # GCS-07
+            config.max_duration.seconds = limits.CLOUD_STORAGE_FILE_DEFAULT_S
 
 
 def check(resource: pubsub.Subscription) -> None:

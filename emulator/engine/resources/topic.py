@@ -12,7 +12,7 @@ from emulator.engine.delivery.outcome import Available, Effect
 from emulator.engine.log.message_log import MessageLog
 from emulator.engine.resources.alarms import Alarms
 from emulator.engine.resources.project import Project
-from emulator.engine.resources.retention import SubscriptionRetention, TopicRetention
+from emulator.engine.resources.retention import Retention, TopicRetention
 from emulator.engine.resources.subscription import Subscription
 from emulator.engine.resources.subscription_resource import check_retention
 from emulator.engine.resources.topic_schema import TopicSchema
@@ -36,7 +36,7 @@ _MASKABLE = field_masks.Maskable(
 )
 
 
-class Told(NamedTuple):
+class Audience(NamedTuple):
     """`wake` are the effects of a publish, `indexed` those that must be told what was published."""
 
     wake: tuple[Available, ...]
@@ -44,27 +44,31 @@ class Told(NamedTuple):
 
 
 class Topic:
+    """`generation` tells it from others of its name, before it or after it."""
+
     __slots__ = (
-        "_told",
+        "_audience",
+        "asleep",
+        "generation",
         "last_publish_time_us",
         "log",
         "resource",
         "retention",
         "schema",
-        "sleepers",
         "subscriptions",
     )
 
-    def __init__(self, resource: pubsub.Topic) -> None:
+    def __init__(self, resource: pubsub.Topic, generation: int) -> None:
         self.resource = resource
+        self.generation = generation
         self.log = MessageLog()
         self.subscriptions: dict[str, Subscription] = {}
         self.last_publish_time_us = 0
-        self._told: Told | None = None
+        self._audience: Audience | None = None
         self.retention: TopicRetention | None = None
         self.schema: TopicSchema | None = None
         # What has no alarm because no message is there, and is to be given one by the next publish.
-        self.sleepers: dict[TopicRetention | SubscriptionRetention, Alarms] = {}
+        self.asleep: dict[Retention, Alarms] = {}
 
     @property
     def name(self) -> str:
@@ -80,25 +84,25 @@ class Topic:
 
     def note_subscriptions(self) -> None:
         """Who has to be told what of a publish is to be found out anew."""
-        self._told = None
+        self._audience = None
 
     @property
-    def told(self) -> Told:
+    def audience(self) -> Audience:
         """Who has to be told what of a publish; found out by the first that needs it."""
-        if self._told is None:
+        if self._audience is None:
             backlogs = [subscription.backlog for subscription in self.subscriptions.values()]
-            self._told = Told(
+            self._audience = Audience(
                 wake=tuple(backlog.wake for backlog in backlogs),
                 indexed=tuple(backlog for backlog in backlogs if backlog.is_indexed),
             )
-        return self._told
+        return self._audience
 
-    def wake_sleepers(self, time_us: int) -> None:
+    def set_alarms(self, time_us: int) -> None:
         """A message was published at `time_us`: it will be too old one day."""
-        sleepers, self.sleepers = self.sleepers, {}
-        for thing, alarms in sleepers.items():
-            if thing.alarm_us is None:
-                alarms.set(thing, time_us + thing.retention_us)
+        asleep, self.asleep = self.asleep, {}
+        for retention, alarms in asleep.items():
+            if retention.alarm_us is None:
+                alarms.set(retention, time_us + retention.retention_us)
 
     def apply(self, project: Project, now: int) -> list[Effect]:
         """Act on what the resource says of retention now (TOP-04, SUB-16)."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import TypeVar
 
 from emulator.api.iam import Policy
+from emulator.engine.delivery.events import Recording
 from emulator.engine.delivery.holder import Holder
+from emulator.engine.delivery.outcome import Effect, Outcome
+from emulator.engine.resources.events import ProjectSeen, ResourceGone
 from emulator.engine.resources.project import Project
 from emulator.engine.resources.schema import Schema
 from emulator.engine.resources.snapshot import Snapshot
@@ -14,14 +18,21 @@ from emulator.engine.resources.topic import Topic
 from emulator.engine.values import errors, names
 from emulator.engine.values.paging import Pager
 
+Value = TypeVar("Value")
+
 
 class World:
     """`nonce` tells this world's ack ids and page tokens from those of any other."""
 
     def __init__(
-        self, nonce: bytes, allowed_projects: frozenset[str] | None, is_strict: bool
+        self,
+        nonce: bytes,
+        allowed_projects: frozenset[str] | None,
+        is_strict: bool,
+        recording: Recording,
     ) -> None:
         self.nonce = nonce
+        self.recording = recording
         self.is_strict = is_strict
         self.pager = Pager(nonce)
         self.allowed_projects = allowed_projects
@@ -37,6 +48,7 @@ class World:
         self.policies: dict[str, Policy] = {}
         self.policy_changes = 0
         self.generation = 0  # counts the subscriptions ever made
+        self.topics_made = 0
 
     @property
     def collections(self) -> dict[str, Collection[str]]:
@@ -48,12 +60,18 @@ class World:
             names.SCHEMAS: self.schemas,
         }
 
+    def outcome(self, value: Value, effects: Iterable[Effect] = ()) -> Outcome[Value]:
+        """What an operation gives back, with all that was recorded of it."""
+        return Outcome(value, tuple(effects), self.recording.take())
+
     def project(self, project_id: str) -> Project:
         """The project, which appears on first use; ERR-05 if it may not (NAM-16)."""
         project = self.projects.get(project_id)
         if project is None:
             self.check_allowed(project_id)
-            project = self.projects[project_id] = Project(project_id)
+            project = self.projects[project_id] = Project(project_id, self.recording)
+            if self.recording.is_on:
+                self.recording.add(ProjectSeen(project_id))
         return project
 
     def check_allowed(self, project_id: str) -> None:
@@ -105,6 +123,17 @@ class World:
         """The number of a new revision."""
         self.revisions_made += 1
         return self.revisions_made
+
+    def delete_snapshot(self, name: str, now: int) -> None:
+        """Take a snapshot out of the world; what only it held is freed in slices."""
+        snapshot = self.snapshots.pop(name)
+        self.policies.pop(name, None)
+        project = self.project(names.project_of(name))
+        project.alarms.set(snapshot, None)
+        snapshot.close()
+        project.chores.append(snapshot)
+        if self.recording.is_on:
+            self.recording.add(ResourceGone(name, now))
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str

@@ -4,6 +4,10 @@ Both profiles hold all of these (GEN-02). Sizes are decimal where the service's 
 (PUB-30); durations are in the unit that ends the name.
 """
 
+RESOURCE_ID_CHARACTERS_MIN = 3  # NAM-12
+RESOURCE_ID_CHARACTERS_MAX = 255  # NAM-12
+PROJECT_ID_CHARACTERS = 255  # NAM-17: ours; anything goes
+
 MESSAGES_PER_PUBLISH = 1_000  # PUB-20
 PUBLISH_REQUEST_BYTES = 10_000_000  # PUB-21
 ATTRIBUTES_PER_MESSAGE = 100  # PUB-24
@@ -27,6 +31,7 @@ ACK_DEADLINE_MIN_S = 10  # SUB-04
 ACK_DEADLINE_MAX_S = 600  # SUB-04, DLV-21
 ACK_DEADLINE_DEFAULT_S = 10  # SUB-04
 ACK_DEADLINE_CLOUD_STORAGE_S = 300  # GCS-07
+CLOUD_STORAGE_FILE_DEFAULT_S = 300  # GCS-07
 ACK_REQUEST_BYTES = 524_288  # DLV-27
 RECEIPT_WITHIN_S = 1  # CLI-10..14: clients confirm what they get at once, or every 100 ms
 #: How long the client of a stream that broke off may take to answer, since clients gather answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-from emulator.engine.values import errors
+from emulator.engine.values import errors, limits
 
 TOPICS = "topics"
 SUBSCRIPTIONS = "subscriptions"
@@ -23,9 +23,9 @@ SCHEMA_ENCODING = "googclient_schemaencoding"
 SCHEMA_NAME = "googclient_schemaname"
 SCHEMA_REVISION = "googclient_schemarevisionid"
 
-_ID = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9\-_.~+%]{2,254}", re.IGNORECASE | re.ASCII)
+_ID = re.compile(r"(?!goog)[A-Za-z][A-Za-z0-9\-_.~+%]*", re.IGNORECASE | re.ASCII)
 #: Anything goes that can stand in a path segment: tests call their projects as they like (NAM-17).
-_PROJECT = re.compile(r"[^/\s]{1,255}")
+_PROJECT = re.compile(r"[^/\s]+")
 _REVISION = re.compile(r"[0-9a-f]{8}", re.ASCII)
 #: Odd, so that counting by it visits every id of 32 bits once before any comes again.
 _REVISION_STRIDE = 0x9E3779B1
@@ -39,11 +39,20 @@ def check(name: str, collection: str) -> str:
         len(parts) != 4
         or parts[0] != "projects"
         or parts[2] != collection
-        or not _PROJECT.fullmatch(parts[1])
-        or not _ID.fullmatch(parts[3])
+        or not _is_project(parts[1])
+        or not _is_id(parts[3])
     ):
         raise errors.bad_name(name)
     return parts[1]
+
+
+def _is_project(text: str) -> bool:
+    return len(text) <= limits.PROJECT_ID_CHARACTERS and _PROJECT.fullmatch(text) is not None
+
+
+def _is_id(text: str) -> bool:
+    low, high = limits.RESOURCE_ID_CHARACTERS_MIN, limits.RESOURCE_ID_CHARACTERS_MAX
+    return low <= len(text) <= high and _ID.fullmatch(text) is not None
 
 
 def check_any(name: str) -> str:
@@ -77,7 +86,7 @@ def revision_id(nonce: bytes, number: int) -> str:
 def check_project(name: str) -> str:
     """Return the project of `projects/{project}`; raise ERR-01 for anything else."""
     prefix, _, project = name.partition("/")
-    if prefix != "projects" or not _PROJECT.fullmatch(project):
+    if prefix != "projects" or not _is_project(project):
         raise errors.bad_name(name)
     return project
 

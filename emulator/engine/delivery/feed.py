@@ -11,10 +11,45 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Protocol
 
 from emulator.api import pubsub
-from emulator.engine.delivery.backlog import NEVER, Backlog
+from emulator.engine.delivery.ages import NO_TIME_US
+from emulator.engine.delivery.history import History
+from emulator.engine.filters import Filter
 from emulator.engine.log.message_log import Message, MessageLog, Reader
+
+
+class Former(Protocol):
+    """A backlog that a seek has replaced."""
+
+    @property
+    def feed(self) -> Feed | None:
+        """What had been bringing it messages of an earlier seek."""
+        ...
+
+    def free_own(self, budget: int) -> int:
+        """Free up to `budget` messages; return how many."""
+        ...
+
+
+class Receiver(Protocol):
+    """The backlog that a feed brings messages to."""
+
+    filter: Filter | None
+
+    @property
+    def history(self) -> History | None:
+        """What it retains of acked messages, if it does."""
+        ...
+
+    def put(self, message: Message) -> None:
+        """Take in one message that is not settled."""
+        ...
+
+    def note_acked(self, message: Message) -> None:
+        """A message is acked by the seek, and retained."""
+        ...
 
 
 class Feed:
@@ -34,7 +69,7 @@ class Feed:
         start: int,
         oldest_us: int,
         log: MessageLog | None,
-        former: Backlog,
+        former: Former,
     ) -> None:
         self._carried: Iterator[Message] | None = carried
         self._carried_left = count
@@ -43,7 +78,8 @@ class Feed:
         self._log = log
         self._reader: Reader | None = None if log is None else log.attach(start)
         self._oldest_us = oldest_us
-        self.former: Backlog | None = former
+        self.carried_seen = 0
+        self.former: Former | None = former
         self.chained: int = 1 + (former.feed.chained if former.feed is not None else 0)
 
     @property
@@ -56,7 +92,7 @@ class Feed:
 
     @property
     def oldest_us(self) -> int:
-        times = [self._oldest_us if self._carried_left else NEVER]
+        times = [self._oldest_us if self._carried_left else NO_TIME_US]
         if self._log is not None and self._reader is not None:
             first_us = self._log.time_at(self._reader.position)
             times += [] if first_us is None else [first_us]
@@ -81,47 +117,55 @@ class Feed:
         carried = self._carried if self._carried is not None else iter(())
         return (m for m in carried if m.position < self._start and self._wants(m))
 
-    def bring(self, backlog: Backlog, budget: int) -> int:
-        """Look at up to `budget` messages; hand those that are wanted to `backlog`."""
-        seen = self._bring_carried(backlog, budget)
+    def bring(self, receiver: Receiver, budget: int) -> int:
+        """Look at up to `budget` messages; hand those that are wanted to `receiver`."""
+        seen = self.bring_carried(receiver, budget)
         if self._carried is None and self._reader is not None and seen < budget:
-            seen += self._bring_from_log(backlog, self._reader, budget - seen)
+            seen += self._bring_from_log(receiver, self._reader, budget - seen)
         if self._carried is None and self.former is not None and seen < budget:
-            seen += self.former.free(budget - seen)
-            if seen < budget:
-                self.former = None
+            seen += self.free_formers(budget - seen)
         return seen
 
-    def bring_all_carried(self, backlog: Backlog) -> None:
-        """Have no carried messages left."""
-        self._bring_carried(backlog, sys.maxsize)
+    def free_formers(self, budget: int) -> int:
+        """Free up to `budget` messages of the backlog before and of those before it."""
+        # Not by recursion: there may have been any number of seeks.
+        freed = 0
+        while freed < budget and self.former is not None:
+            former = self.former
+            freed += former.free_own(budget - freed)
+            if freed < budget:
+                self.former = former.feed.former if former.feed is not None else None
+        return freed
 
-    def _bring_carried(self, backlog: Backlog, budget: int) -> int:
+    def bring_carried(self, receiver: Receiver, budget: int = sys.maxsize) -> int:
+        """Look at up to `budget` of the carried messages."""
         if self._carried is None:
             return 0
-        seen, history = 0, backlog.history
+        seen, history = 0, receiver.history
         for message in islice(self._carried, budget):
             seen += 1
             if message.position >= self._start:
                 continue
             if self._wants(message):
-                backlog.put(message)
+                receiver.put(message)
                 if history is not None:
                     history.unacked(message)
-            elif history is not None and matches(backlog, message):
+            elif history is not None and matches(receiver.filter, message):
                 history.acked(message)
+                receiver.note_acked(message)
+        self.carried_seen += seen
         self._carried_left = max(self._carried_left - seen, 0)
         if seen < budget:
             self._carried, self._carried_left = None, 0
         return seen
 
-    def _bring_from_log(self, backlog: Backlog, reader: Reader, budget: int) -> int:
+    def _bring_from_log(self, receiver: Receiver, reader: Reader, budget: int) -> int:
         assert self._log is not None
         start = reader.position
         stop = min(start + budget, self._log.end)
         for message in self._log.between(start, stop):
-            if matches(backlog, message):
-                backlog.put(message)
+            if matches(receiver.filter, message):
+                receiver.put(message)
         self._log.advance(reader, stop)
         if stop == self._log.end:
             self.close()
@@ -134,9 +178,9 @@ class Feed:
             self._reader = None
 
 
-def matches(backlog: Backlog, message: Message) -> bool:
-    """Whether a stored message passes the filter of a backlog (FLT-04, SEK-16)."""
-    if backlog.filter is None:
+def matches(filter: Filter | None, message: Message) -> bool:
+    """Whether a stored message passes a filter, if there is one (FLT-04, SEK-16)."""
+    if filter is None:
         return True
     content = pubsub.PubsubMessage.FromString(message.encoded)
-    return backlog.filter.matches(content.attributes)
+    return filter.matches(content.attributes)

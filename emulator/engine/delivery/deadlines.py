@@ -1,4 +1,4 @@
-"""When leases end: one heap a project, with one entry for all the leases that one call made.
+"""When leases and backoffs end: one entry in a heap for all the leases that one call made.
 
 Clients extend every lease, most of them many times, so that must cost nothing here: an extended
 delivery stays where it is and is moved when its batch comes up. Only a shortened lease gets a new
@@ -10,47 +10,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import Generic, TypeVar
 
-from emulator.engine.delivery.delivery import Delivery
-
-if TYPE_CHECKING:
-    from emulator.engine.delivery.backlog import Backlog
+from emulator.engine.delivery.delivery import DeadlineBatch, Delivery
+from emulator.engine.delivery.due_heap import DueHeap
 
 _SLACK = 1_024
 
-
-class DeadlineBatch:
-    """Deliveries of one backlog that come up together; `live` counts those that are still here.
-
-    `sent_us` is when they were leased to a stream, None for all other batches.
-    """
-
-    __slots__ = ("backlog", "deadline_us", "deliveries", "live", "sent_us")
-
-    def __init__(self, backlog: Backlog, deliveries: Sequence[Delivery], deadline_us: int) -> None:
-        self.backlog = backlog
-        self.deliveries = deliveries
-        self.deadline_us = deadline_us
-        self.live = len(deliveries)
-        self.sent_us: int | None = None
-
-    def is_untouched(self, delivery: Delivery) -> bool:
-        """Whether nobody has ended or changed a lease of this batch since it was made."""
-        return delivery.batch is self and delivery.deadline_us == self.deadline_us
-
-    def __repr__(self) -> str:
-        return f"<DeadlineBatch of {self.live} at {self.deadline_us}>"
+Owner = TypeVar("Owner")
 
 
-class DeadlineHeap:
-    """The leases of one project by their deadlines."""
+class Deadlines(Generic[Owner]):
+    """The leases of one project, or its backoffs, by their deadlines; `Owner` is a backlog."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, DeadlineBatch]] = []
-        self._pushes = 0
-        self._dead_batches = 0
+        self._heap: DueHeap[DeadlineBatch] = DueHeap(attrgetter("live"), _SLACK)
         self._listed = 0  # deliveries named in the batches, live or not
         self._live = 0
 
@@ -63,74 +38,69 @@ class DeadlineHeap:
         """How many leases are running."""
         return self._live
 
-    def arm(self, backlog: Backlog, deliveries: Sequence[Delivery], deadline_us: int) -> None:
+    def arm(self, owner: Owner, deliveries: Sequence[Delivery], deadline_us: int) -> None:
         """Let new leases, none of them armed yet, end at `deadline_us`."""
         if not deliveries:
             return
-        batch = DeadlineBatch(backlog, deliveries, deadline_us)
+        batch = DeadlineBatch(owner, deliveries, deadline_us)
         for delivery in deliveries:
             delivery.deadline_us = deadline_us
             delivery.batch = batch
         self._live += batch.live
         self._push(batch)
 
-    def rearm(self, backlog: Backlog, deliveries: Iterable[Delivery], deadline_us: int) -> None:
+    def rearm(self, owner: Owner, deliveries: Iterable[Delivery], deadline_us: int) -> None:
         """Let running leases end at `deadline_us` instead."""
         shortened = []
         for delivery in deliveries:
             assert delivery.batch is not None
             # Where it stays as it was, it is touched all the same (`is_untouched`).
             if deadline_us <= delivery.batch.deadline_us:
-                self.disarm(delivery)
                 shortened.append(delivery)
             else:
                 delivery.deadline_us = deadline_us
-        self.arm(backlog, shortened, deadline_us)
+        self.disarm(shortened)
+        self.arm(owner, shortened, deadline_us)
 
-    def disarm(self, delivery: Delivery) -> None:
-        """Forget a running lease."""
-        batch = delivery.batch
-        assert batch is not None
-        delivery.batch = None
-        self._live -= 1
-        batch.live -= 1
-        if not batch.live:
-            # Letting go of the list here frees the deliveries now instead of at their deadline.
-            self._listed -= len(batch.deliveries)
-            batch.deliveries = ()
-            self._dead_batches += 1
-        has_dead_leases = self._listed > 2 * self._live + _SLACK
-        if has_dead_leases or self._dead_batches * 2 > len(self._heap) + _SLACK:
+    def disarm(self, deliveries: Sequence[Delivery]) -> None:
+        """Forget running leases; those that came out of `expire` are forgotten already."""
+        is_crowded = False
+        for delivery in deliveries:
+            batch = delivery.batch
+            if batch is None:
+                continue
+            delivery.batch = None
+            self._live -= 1
+            batch.live -= 1
+            if not batch.live:
+                # Letting go of the list here frees the deliveries now, not at their deadline.
+                self._listed -= len(batch.deliveries)
+                batch.deliveries = ()
+                is_crowded = self._heap.note_stale()
+        if is_crowded or self._listed > 2 * self._live + _SLACK:
             self._compact()
 
     def next_deadline(self) -> int | None:
         """When `expire` has something to look at, in microseconds; None without leases."""
-        heap = self._heap
-        while heap:
-            if heap[0][2].live:
-                return heap[0][0]
-            heappop(heap)
-            self._dead_batches -= 1
-        return None
+        return self._heap.first()
 
-    def expire(self, now: int, budget: int) -> tuple[list[tuple[Backlog, list[Delivery]]], int]:
+    def expire(self, now: int, budget: int) -> tuple[list[tuple[Owner, list[Delivery]]], int]:
         """Take out the leases that ended by `now`, looking at no more than about `budget`.
 
         Return them by backlog, and what is left of the budget (0: come again). What a backlog
         gets here must reach it as one: its leases have all ended already.
         """
-        ended: defaultdict[Backlog, list[Delivery]] = defaultdict(list)
+        ended: defaultdict[Owner, list[Delivery]] = defaultdict(list)
         while budget > 0:
-            deadline_us = self.next_deadline()
-            if deadline_us is None or deadline_us > now:
+            batch = self._heap.pop_due(now)
+            if batch is None:
                 break
-            _, _, batch = heappop(self._heap)
             self._listed -= len(batch.deliveries)
             looked_at, rest = batch.deliveries[:budget], batch.deliveries[budget:]
             budget -= len(looked_at)
             expired = self._sort_out(batch, looked_at, now)
             if expired:
-                ended[batch.backlog] += expired
+                ended[batch.owner] += expired
             if batch.live:
                 batch.deliveries = rest
                 self._push(batch)
@@ -153,22 +123,19 @@ class DeadlineHeap:
             else:
                 extended[delivery.deadline_us].append(delivery)
         for deadline_us, group in extended.items():
-            self.arm(batch.backlog, group, deadline_us)
+            self.arm(batch.owner, group, deadline_us)
         return expired
 
     def _push(self, batch: DeadlineBatch) -> None:
-        self._pushes += 1  # breaks ties in the order of the calls, so that outcomes repeat
         self._listed += len(batch.deliveries)
-        heappush(self._heap, (batch.deadline_us, self._pushes, batch))
+        self._heap.push(batch.deadline_us, batch)
 
     def _compact(self) -> None:
-        self._heap = [entry for entry in self._heap if entry[2].live]
-        heapify(self._heap)
-        self._dead_batches = 0
+        self._heap.compact()
         self._listed = 0
         for _, _, batch in self._heap:
             batch.deliveries = [d for d in batch.deliveries if d.batch is batch]
             self._listed += len(batch.deliveries)
 
     def __repr__(self) -> str:
-        return f"<DeadlineHeap {self._live} live in {len(self._heap)} entries>"
+        return f"<Deadlines, {self._live} live in {len(self._heap)} entries>"

@@ -1,4 +1,4 @@
-"""One lease in the making: how much it may take, and what it has taken."""
+"""One attempt to lease: how much it may take, and what it has taken."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from emulator.engine.delivery.holder import Holder
 from emulator.engine.log.message_log import Message
 
 
-class Taking:
+class LeaseRequest:
     """`limit` messages and `bytes_left` bytes, fewer where a holder's window has no room for them.
 
     The first message may be larger than that for whoever holds nothing yet (STR-07).
     """
 
-    __slots__ = ("bytes_left", "holder", "is_strict", "is_too_large", "limit", "now_us", "taken")
+    __slots__ = ("bytes_left", "holder", "is_strict", "is_too_large", "limit", "taken")
 
-    def __init__(self, limit: int, limit_bytes: int, holder: Holder | None, now: int) -> None:
+    def __init__(self, limit: int, limit_bytes: int, holder: Holder | None) -> None:
         self.holder = holder
-        self.now_us = now
         self.limit = limit
         self.bytes_left = limit_bytes
         self.taken: list[Delivery] = []
@@ -43,4 +42,4 @@ class Taking:
         return True
 
     def __repr__(self) -> str:
-        return f"<Taking {len(self.taken)} of {self.limit}, {self.bytes_left} bytes left>"
+        return f"<LeaseRequest {len(self.taken)} of {self.limit}, {self.bytes_left} bytes left>"
