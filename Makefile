@@ -14,7 +14,8 @@ BIN := .venv/bin
 OLDEST_BIN := .venv-oldest/bin
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test clients check bench soak protos clean
+.PHONY: run test clients clients-python clients-go clients-java clients-node clients-more clients-table \
+	check bench soak protos clean
 
 run: .venv/.installed
 	@exec $(BIN)/pubsub-emulator start $(ARGS)
@@ -23,9 +24,21 @@ test: .venv/.installed-dev .venv-oldest/.installed
 	$(BIN)/python -m pytest $(ARGS)
 	$(OLDEST_BIN)/python tests/compat/check_oldest.py
 
-# The official Go, Java and Node.js clients, where their tools are installed.
+# The contract suites of the official clients, where their tools are installed;
+# `make clients ENDPOINT=localhost:8085` runs them against a server that is there already.
 clients: .venv/.installed-dev
-	$(BIN)/python -m pytest -m slow_clients -rsP tests/clients $(ARGS)
+	$(BIN)/python -m scripts.clients $(ARGS)
+
+clients-python clients-go clients-java clients-node: clients-%: .venv/.installed-dev
+	$(BIN)/python -m scripts.clients $* $(ARGS)
+
+# Programs that people run on Pub/Sub, one round trip each. The first time takes many minutes.
+clients-more: .venv/.installed-dev
+	$(BIN)/python -m scripts.clients --more $(ARGS)
+
+# Runs them against Google's emulator too, and writes down how both fared.
+clients-table: .venv/.installed-dev
+	$(BIN)/python -m scripts.clients --table docs/compatibility.md $(ARGS)
 
 check: .venv/.installed-dev
 	$(BIN)/ruff format --check

@@ -16,7 +16,13 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "tests" / "spec_ids.toml"
+SUITES = ROOT / "tests" / "clients"
+"""The suites in other languages, or without this project's modules, say their ids in comments."""
+_SUITE_FILES = ("python/*.py", "go/*.go", "java/**/*.java", "node/**/*.js")
 _RANGE = re.compile(r"([A-Z]?)(\d+)\.\.\1(\d+)")
+
+
+_COMMENT = re.compile(r"\s*(?://|#) @spec (.+)")
 
 
 class Rules(NamedTuple):
@@ -81,6 +87,14 @@ def carried(source: str, name: str) -> Iterator[Carried]:
             yield Carried(value if isinstance(value, str) else None, f"{name}:{argument.lineno}")
 
 
+def carried_in_comments(source: str, name: str) -> Iterator[Carried]:
+    """Yield the ids of every comment `@spec A-01 A-02` in a file of a suite."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := _COMMENT.fullmatch(line):
+            for id in match[1].split():
+                yield Carried(id, f"{name}:{number}")
+
+
 def _is_mark(function: ast.expr) -> bool:
     if isinstance(function, ast.Attribute):
         return function.attr == "spec" and ast.unparse(function.value) == "pytest.mark"
@@ -115,6 +129,9 @@ def marks_of_tests() -> Iterator[Carried]:
     for path in sorted((ROOT / "tests").rglob("*.py")):
         if path != ROOT / "tests" / "spec.py":  # there the ids pass through
             yield from carried(path.read_text(), str(path.relative_to(ROOT)))
+    for pattern in _SUITE_FILES:
+        for path in sorted(SUITES.glob(pattern)):
+            yield from carried_in_comments(path.read_text(), str(path.relative_to(ROOT)))
 
 
 def main() -> int:

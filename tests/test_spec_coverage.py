@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.spec_coverage import Carried, carried, compare, parse_rules
+from scripts.spec_coverage import Carried, carried, carried_in_comments, compare, parse_rules
 
 AREAS = {
     "PUB": {"must": ["01..03", "07"], "wanted": ["04", "05"], "finished": ["01..05"]},
@@ -47,6 +47,12 @@ other("A-07"), thing.spec("A-08")
     assert sorted(mark.id or "" for mark in carried(source, "t.py")) == [
         f"A-{number:02}" for number in range(1, 7)
     ]
+
+
+def test_marks_in_comments_are_found_in_any_language() -> None:
+    source = "// @spec A-01 A-02\n  // @spec A-03\n# @spec A-04\nno @spec A-05\n// spec A-06\n"
+    marks = carried_in_comments(source, "t.go")
+    assert [mark.id for mark in marks] == ["A-01", "A-02", "A-03", "A-04"]
 
 
 def test_a_mark_that_is_not_written_out_is_an_error() -> None:

@@ -16,6 +16,9 @@ from emulator.testing import Emulator
 
 MakePublisher = Callable[..., pubsub_v1.PublisherClient]
 
+#: A suite of its own, like those of the other languages: `make clients` runs it.
+collect_ignore = ["python"]
+
 
 def build(kind: type, host_port: str, **options: Any) -> Any:
     """Make a client; the environment says where the emulator is for just as long as that takes."""

@@ -8,11 +8,11 @@ from unittest.mock import patch
 
 import pytest
 
-from emulator.api import iam, pubsub, schema
+from emulator.api import iam, pubsub
 from emulator.engine.engine import Engine
 from emulator.engine.values import limits
 from emulator.engine.values.errors import PubsubError
-from emulator.schemas.avro.schema import AvroSchema
+from tests.engine.schema_desk import avro, compile_it
 
 TOPIC = "projects/p/topics/top"
 SUBSCRIPTION = "projects/p/subscriptions/sub"
@@ -48,6 +48,20 @@ def ack(size_bytes: int) -> Probe:
         publish()(engine)
         ids = [lease.ack_id for lease in engine.lease(SUBSCRIPTION, 1, now=0).value]
         return engine.acknowledge(SUBSCRIPTION, ids, now=0, size_bytes=size_bytes).value
+
+    return probe
+
+
+def commit_schema(revisions: int) -> Probe:
+    """Give a schema that many revisions."""
+
+    def probe(engine: Engine) -> object:
+        given, compiled = avro("a"), compile_it(avro("a"))
+        engine.schemas.create("projects/p", "event", given, compiled, now=0)
+        name = "projects/p/schemas/event"
+        for _ in range(revisions - 1):
+            engine.schemas.commit(name, given, compiled, now=0)
+        return len(engine.schemas.list_revisions(name, 0, 0, "", now=0).value[0])
 
     return probe
 
@@ -124,13 +138,6 @@ def leave(seconds_before: int, is_nack: bool) -> Probe:
     return probe
 
 
-def revise_schema(engine: Engine) -> object:
-    given = schema.Schema(type="AVRO", definition='"string"')
-    compiled = AvroSchema(given.definition)
-    engine.schemas.create("projects/p", "event", given, compiled, now=0)
-    return engine.schemas.commit("projects/p/schemas/event", given, compiled, now=0).value
-
-
 STORAGE = {"cloud_storage_config": {"bucket": "bucket"}}
 
 #: Those that requests are held to before they come to the engine.
@@ -187,6 +194,9 @@ CHANGES: list[tuple[str, Any, Probe]] = [
         30,
         subscribe(enable_exactly_once_delivery=True),
     ),
+    ("SCHEMAS_PER_PROJECT", 0, commit_schema(1)),
+    ("REVISIONS_PER_SCHEMA", 1, commit_schema(2)),
+    ("SCHEMA_DEFINITION_BYTES", 20, commit_schema(1)),
     ("SNAPSHOTS_PER_PROJECT", 0, snapshot()),
     ("SNAPSHOTS_PER_TOPIC", 0, snapshot()),
     ("MASK_CHARACTERS", 3, update_topic("labels")),
@@ -194,9 +204,6 @@ CHANGES: list[tuple[str, Any, Probe]] = [
     ("POLICY_PRINCIPALS", 1, set_policy(2)),
     ("RECEIPT_WITHIN_S", 3, leave(2, is_nack=False)),
     ("LAST_ANSWERS_MS", 100, leave(2, is_nack=True)),
-    ("SCHEMAS_PER_PROJECT", 0, revise_schema),
-    ("REVISIONS_PER_SCHEMA", 1, revise_schema),
-    ("SCHEMA_DEFINITION_BYTES", 7, revise_schema),
     ("SNAPSHOT_LIFE_S", 7_200, snapshot()),
     ("SNAPSHOT_LIFE_MIN_S", 604_800, snapshot(now=1_000_000)),
 ]

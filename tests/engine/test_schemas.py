@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from emulator.api import iam, schema
-from emulator.engine.resources.events import ResourceGone, RevisionGone, RevisionMade
+from emulator.engine.resources.events import ResourceGone, RevisionAdded, RevisionGone
 from emulator.engine.values.limits import SCHEMA_DEFINITION_BYTES
 from tests.engine.schema_desk import NAME, PARENT, Desk, avro, compile_it, proto
 from tests.engine.story import Refusal, invalid, refusal_of
@@ -465,11 +465,11 @@ def test_what_happens_to_schemas_is_recorded() -> None:
     assert engine.schemas.create(PARENT, "unheard", text, compiled, now=0).events == ()
     engine.recording.is_on = True
     outcome = engine.schemas.create(PARENT, "event", text, compiled, now=5)
-    assert outcome.events == (RevisionMade(outcome.value, 2),)
+    assert outcome.events == (RevisionAdded(outcome.value, 2),)
     second = engine.schemas.commit(NAME, text, compiled, now=6)
-    assert second.events == (RevisionMade(second.value, 3),)
+    assert second.events == (RevisionAdded(second.value, 3),)
     third = engine.schemas.rollback(NAME, second.value.revision_id, now=7)
-    assert third.events == (RevisionMade(third.value, 4),)
+    assert third.events == (RevisionAdded(third.value, 4),)
     gone = engine.schemas.delete_revision(f"{NAME}@{third.value.revision_id}", now=8)
     assert gone.events == (RevisionGone(NAME, third.value.revision_id),)
     assert engine.schemas.delete(NAME, now=9).events == (ResourceGone(NAME, 9),)

@@ -10,7 +10,7 @@ import builtins
 
 from emulator.api import schema
 from emulator.engine.delivery.outcome import Outcome
-from emulator.engine.resources.events import ResourceGone, RevisionGone, RevisionMade
+from emulator.engine.resources.events import ResourceGone, RevisionAdded, RevisionGone
 from emulator.engine.resources.schema import Compiled, Revision, Schema, check_of, reason_of
 from emulator.engine.resources.world import World
 from emulator.engine.values import errors, limits, names, schema_errors
@@ -38,7 +38,7 @@ class Schemas:
         if name in world.schemas:
             raise errors.already_exists(name)
         world.check_project_quota(names.SCHEMAS, project, limits.SCHEMAS_PER_PROJECT)
-        return Outcome(name)
+        return self._world.outcome(name)
 
     def create(
         self, parent: str, schema_id: str, given: schema.Schema, compiled: Compiled, *, now: int
@@ -47,22 +47,19 @@ class Schemas:
         name = self.check_new(parent, schema_id, given, now=now).value
         self._world.project(names.project_of(name))
         made = self._world.schemas[name] = Schema(name)
-        return self._add(made, given, compiled, now)
+        return self._world.outcome(self._add(made, given, compiled, now))
 
-    def _add(
-        self, to: Schema, given: schema.Schema, compiled: Compiled, now: int
-    ) -> Outcome[schema.Schema]:
-        world = self._world
-        number = world.next_revision()
-        revision_id = names.revision_id(world.nonce, number)
-        resource = to.add(given, compiled, revision_id, number, now).resource
-        if world.recording.is_on:
-            world.recording.add(RevisionMade(copied(resource), number))
-        return world.outcome(copied(resource))
+    def _add(self, to: Schema, given: schema.Schema, compiled: Compiled, now: int) -> schema.Schema:
+        number = self._world.next_revision()
+        revision_id = names.revision_id(self._world.nonce, number)
+        added = copied(to.add(given, compiled, revision_id, number, now).resource)
+        if self._world.recording.is_on:
+            self._world.recording.add(RevisionAdded(copied(added), number))
+        return added
 
     def get(self, name: str, view: int, *, now: int) -> Outcome[schema.Schema]:
         """Return a schema, or the revision that `name` carries (SCH-04)."""
-        return Outcome(_shown(self._revision(name), view, schema.FULL))
+        return self._world.outcome(_shown(self._revision(name), view, schema.FULL))
 
     def _revision(self, name: str) -> Revision:
         base, revision_id = names.without_revision(name)
@@ -76,7 +73,7 @@ class Schemas:
         found, token = self._world.page_of(names.SCHEMAS, parent, page_size, page_token)
         schemas = self._world.schemas
         shown = [_shown(schemas[name].latest, view, schema.BASIC) for name in found]
-        return Outcome((shown, token))
+        return self._world.outcome((shown, token))
 
     def list_revisions(
         self, name: str, view: int, page_size: int, page_token: str, *, now: int
@@ -86,7 +83,7 @@ class Schemas:
         keys = {str(_AFTER_ALL - each.number): each for each in found.revisions}
         pager = self._world.pager
         page, token = pager.page(keys, f"{name}/revisions", page_size, page_token)
-        return Outcome(([_shown(keys[key], view, schema.BASIC) for key in page], token))
+        return self._world.outcome(([_shown(keys[key], view, schema.BASIC) for key in page], token))
 
     def check_commit(self, name: str, given: schema.Schema, *, now: int) -> Outcome[Schema]:
         """Return the schema that a revision may be added to; raise if it may not (SCH-34)."""
@@ -95,7 +92,7 @@ class Schemas:
         if given.type != found.latest.resource.type:
             raise errors.invalid_argument("schema.type: the type of a schema cannot change")
         _check_room(found)
-        return Outcome(found)
+        return self._world.outcome(found)
 
     def commit(
         self, name: str, given: schema.Schema, compiled: Compiled, *, now: int
@@ -108,7 +105,7 @@ class Schemas:
         }
         if any(problems.values()):
             raise schema_errors.incompatible_revision(problems)
-        return self._add(found, given, compiled, now)
+        return self._world.outcome(self._add(found, given, compiled, now))
 
     def rollback(self, name: str, revision_id: str, *, now: int) -> Outcome[schema.Schema]:
         """Add a revision with the definition of an older one; return it (SCH-07)."""
@@ -117,7 +114,7 @@ class Schemas:
             raise errors.invalid_argument("revision_id")
         source = found.revision(revision_id)
         _check_room(found)
-        return self._add(found, source.resource, source.compiled, now)
+        return self._world.outcome(self._add(found, source.resource, source.compiled, now))
 
     def delete_revision(self, name: str, *, now: int) -> Outcome[schema.Schema]:
         """Delete the revision that `name` carries; return the latest that is left (SCH-08)."""
@@ -129,10 +126,9 @@ class Schemas:
         if len(found.revisions) == 1:
             raise schema_errors.last_revision()
         found.remove(revision)
-        world = self._world
-        if world.recording.is_on:
-            world.recording.add(RevisionGone(base, revision_id))
-        return world.outcome(copied(found.latest.resource))
+        if self._world.recording.is_on:
+            self._world.recording.add(RevisionGone(base, revision_id))
+        return self._world.outcome(copied(found.latest.resource))
 
     def delete(self, name: str, *, now: int) -> Outcome[None]:
         """Delete a schema; its topics show that, and take no message any more (SCH-09)."""
@@ -146,14 +142,14 @@ class Schemas:
                 topic.resource.schema_settings.schema = names.DELETED_SCHEMA
         if world.recording.is_on:
             world.recording.add(ResourceGone(name, now))
-        return world.outcome(None)
+        return self._world.outcome(None)
 
     def check_new_definition(self, parent: str, given: schema.Schema, *, now: int) -> Outcome[None]:
         """Raise unless `given`, which belongs to no schema yet, is worth compiling (SCH-10)."""
         project = names.check_project(parent)
         check_definition(given)
         self._world.check_allowed(project)
-        return Outcome(None)
+        return self._world.outcome(None)
 
     def check_message(
         self, request: schema.ValidateMessageRequest, compiled: Compiled | None, *, now: int
@@ -173,7 +169,7 @@ class Schemas:
         if problem is not None:
             reason = reason_of(compiled, request.encoding)
             raise schema_errors.unfitting_message(reason, name, revision_id, problem)
-        return Outcome(None)
+        return self._world.outcome(None)
 
 
 def check_definition(given: schema.Schema) -> None:

@@ -69,11 +69,10 @@ class SnapshotChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionMade(Event):
-    """A revision of a schema was made, the schema with it if it is the first.
+class RevisionAdded(Event):
+    """A schema got a revision, which can be its first; `number` counts all there ever were.
 
-    Determines it, and the ids of later ones: `number` is its place among all of the engine's. What
-    it means is compiled anew from its definition.
+    Determines the schema's newest revision, and the id of the next one.
     """
 
     resource: schema.Schema
@@ -82,7 +81,7 @@ class RevisionMade(Event):
 
 @dataclass(frozen=True, slots=True)
 class RevisionGone(Event):
-    """A revision of a schema was deleted. Determines those that are left."""
+    """A revision of a schema was deleted. Determines that it is not there."""
 
     schema: str
     revision_id: str

@@ -111,6 +111,17 @@ class World:
             raise errors.stream_closed()
         return holder
 
+    def delete_snapshot(self, name: str, now: int) -> None:
+        """Take a snapshot out of the world; what only it held is freed in slices."""
+        snapshot = self.snapshots.pop(name)
+        self.policies.pop(name, None)
+        project = self.project(names.project_of(name))
+        project.alarms.set(snapshot, None)
+        snapshot.close()
+        project.chores.append(snapshot)
+        if self.recording.is_on:
+            self.recording.add(ResourceGone(name, now))
+
     def schema(self, name: str) -> Schema:
         """The schema; ERR-01, ERR-05 or ERR-04 if there is none."""
         schema = self.schemas.get(name)
@@ -123,17 +134,6 @@ class World:
         """The number of a new revision."""
         self.revisions_made += 1
         return self.revisions_made
-
-    def delete_snapshot(self, name: str, now: int) -> None:
-        """Take a snapshot out of the world; what only it held is freed in slices."""
-        snapshot = self.snapshots.pop(name)
-        self.policies.pop(name, None)
-        project = self.project(names.project_of(name))
-        project.alarms.set(snapshot, None)
-        snapshot.close()
-        project.chores.append(snapshot)
-        if self.recording.is_on:
-            self.recording.add(ResourceGone(name, now))
 
     def page_of(
         self, collection: str, project: str, page_size: int, page_token: str

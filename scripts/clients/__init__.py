@@ -1,0 +1,1 @@
+"""Run the contract suites of the official clients (`python -m scripts.clients`)."""
