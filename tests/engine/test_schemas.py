@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from emulator.api import iam, schema
+from emulator.engine.resources.events import ResourceGone, RevisionAdded, RevisionGone
 from emulator.engine.values.limits import SCHEMA_DEFINITION_BYTES
 from tests.engine.schema_desk import NAME, PARENT, Desk, avro, compile_it, proto
 from tests.engine.story import Refusal, invalid, refusal_of
@@ -452,3 +453,23 @@ def test_policies_of_schemas() -> None:
     policies.set(NAME, iam.Policy(bindings=[{"role": "r"}]), now=0)
     assert policies.get(NAME, now=0).value.bindings[0].role == "r"
     assert policies.test(NAME, ["pubsub.schemas.get"], now=0).value == ["pubsub.schemas.get"]
+
+
+# --- events ---
+
+
+def test_what_happens_to_schemas_is_recorded() -> None:
+    desk = Desk()
+    engine, text = desk.engine, avro("a")
+    compiled = compile_it(text)
+    assert engine.schemas.create(PARENT, "unheard", text, compiled, now=0).events == ()
+    engine.recording.is_on = True
+    outcome = engine.schemas.create(PARENT, "event", text, compiled, now=5)
+    assert outcome.events == (RevisionAdded(outcome.value, 2),)
+    second = engine.schemas.commit(NAME, text, compiled, now=6)
+    assert second.events == (RevisionAdded(second.value, 3),)
+    third = engine.schemas.rollback(NAME, second.value.revision_id, now=7)
+    assert third.events == (RevisionAdded(third.value, 4),)
+    gone = engine.schemas.delete_revision(f"{NAME}@{third.value.revision_id}", now=8)
+    assert gone.events == (RevisionGone(NAME, third.value.revision_id),)
+    assert engine.schemas.delete(NAME, now=9).events == (ResourceGone(NAME, 9),)
